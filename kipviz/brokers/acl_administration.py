@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from kipviz.brokers.authorizer import CLUSTER_NAME, Acl
-from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
+from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, report_value
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.core.model import Event
-from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.cluster.acls import (
     PREFIXED,
@@ -67,9 +67,9 @@ def on_describe_acls(
     Clause: KIP-140 "DescribeAclsRequest"; AclApis.handleDescribeAcls.
     """
     if on.image.acls is None:
-        return _disabled(me, request, reply_to, on)
+        return _reject_without_authorizer(me, request, reply_to, on)
     met = tuple(e for e in map(entry_of, on.image.acls) if request.filter.meets(e))
-    checks = (*_authorizer_checks(on), looked_at("ACLs that match", len(met)))
+    checks = (*_authorizer_checks(on), report_value("ACLs that match", len(met)))
     return _respond(me, reply_to, DescribeAclsResponse(Errors.NONE, met), checks)
 
 
@@ -85,7 +85,7 @@ def on_create_acls(
     Clause: KIP-140 "CreateAclsRequest"; AclApis.handleCreateAcls, AclControlManager.createAcls.
     """
     if on.image.acls is None:
-        return _disabled(me, request, reply_to, on)
+        return _reject_without_authorizer(me, request, reply_to, on)
     now, events, errors = on.image.acls, list[Event](), []
     checks = _authorizer_checks(on)
     for entry in request.acls:
@@ -112,7 +112,7 @@ def on_delete_acls(
     Clause: KIP-140 "DeleteAclsRequest"; AclApis.handleDeleteAcls, AclControlManager.deleteAcls.
     """
     if on.image.acls is None:
-        return _disabled(me, request, reply_to, on)
+        return _reject_without_authorizer(me, request, reply_to, on)
     entries = [(acl, entry_of(acl)) for acl in on.image.acls]
     results = tuple(
         DeletedByFilter(Errors.NONE, tuple(e for _, e in entries if each.meets(e)))
@@ -120,7 +120,7 @@ def on_delete_acls(
     )
     gone = [acl for acl, e in entries if any(each.meets(e) for each in request.filters)]
     matched = (
-        looked_at(f"ACLs that match filter {n}", len(r.acls)) for n, r in enumerate(results, 1)
+        report_value(f"ACLs that match filter {n}", len(r.acls)) for n, r in enumerate(results, 1)
     )
     checks = (*_authorizer_checks(on), *matched)
     done = _respond(me, reply_to, DeleteAclsResponse(results), checks)
@@ -150,12 +150,12 @@ def _entry_checks(entry: AclEntry, known: tuple[Acl, ...]) -> Iterator[Check]:
     yield Check("ACL exists", resource, acl_of(entry) in known)
 
 
-def _disabled(
+def _reject_without_authorizer(
     me: KafkaApis, request: AboutAcls, reply_to: ReplyTo, on: Context
 ) -> Effects[KafkaApis]:
     """Reject a request about ACLs in a cluster without an authorizer."""
     checks = _authorizer_checks(on)
-    return _respond(me, reply_to, refused(request, error_of(checks)), checks)
+    return _respond(me, reply_to, reject_request(request, error_of(checks)), checks)
 
 
 def _respond(

@@ -242,7 +242,7 @@ def refusal(
     return Errors.NONE
 
 
-def kept_out(
+def denied_topics(
     acls: tuple[Acl, ...] | None, source: str, message: Message, nameless: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
     """Return the topics that the sender may not use, for a request that is served for its other topics.

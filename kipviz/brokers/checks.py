@@ -16,8 +16,8 @@ How a handler is written:
     return Effects(me, replies=..., checks=checks)
 
 An error that becomes another one on its way to the client (an older version of a request, a rule of a design, a
-coordinator's answer) is one more check: `translated`. A value that a handler only looks at, without refusing anything
-for it, is `looked_at`. A name is short and stable, such as "producer epoch"; the sentence for it is made in
+coordinator's answer) is one more check: `add_translation`. A value that a handler only looks at, without refusing anything
+for it, is `report_value`. A name is short and stable, such as "producer epoch"; the sentence for it is made in
 `views.explanations.checks`. Values are as they stand in the request and in the state: nothing is put into words here,
 because a search makes millions of them.
 """
@@ -72,7 +72,7 @@ def has_loaded(loading: bool) -> Check:
     return compare("loading", None, loading, not loading, Errors.COORDINATOR_LOAD_IN_PROGRESS)
 
 
-def looked_at(name: str, found: Fact) -> Check:
+def report_value(name: str, found: Fact) -> Check:
     """Return a check that only reports a value and never fails."""
     return Check(name, None, found)
 
@@ -113,7 +113,7 @@ def one_after_another(*steps: Callable[[], Checks]) -> Checks:
     return done
 
 
-def translated(checks: Checks, name: str, asked: Fact, error: Errors) -> Checks:
+def add_translation(checks: Checks, name: str, asked: Fact, error: Errors) -> Checks:
     """Add the check that translates an error into another one, if it changes."""
     before = error_of(checks)
     return checks if before is error else (*checks, Check(name, asked, before, error))

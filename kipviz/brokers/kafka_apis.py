@@ -12,7 +12,7 @@ coordinator gets it.
 from __future__ import annotations
 
 from kipviz.brokers.authorizer import seen
-from kipviz.brokers.checks import Check, looked_at
+from kipviz.brokers.checks import Check, report_value
 from kipviz.brokers.context import (
     Context,
     Effects,
@@ -335,7 +335,7 @@ def _ask_here(
         for partition, held in on.image.leaders.items()
         if held.leader == on.broker and topic_of(partition) == topic
     )
-    checks = (looked_at(f"partitions of {topic} led here", here),)
+    checks = (report_value(f"partitions of {topic} led here", here),)
     if not here:
         return Effects(me, replies=(Reply(reply_to, nothing),), checks=checks)
     pending = PendingListing(reply_to, len(here), nothing)

@@ -92,13 +92,13 @@ class Plan(Value, frozen=True):
         """The job handed out at a place; every job has exactly one place."""
         return place * _spread(self.jobs) % self.jobs
 
-    def named(self) -> Plan:
+    def with_plain_names(self) -> Plan:
         """The plan with plain names, as a file has it."""
         return self.but(
             scenarios=tuple(map(str, self.scenarios)), designs=tuple(map(str, self.designs))
         )
 
-    def brought(self) -> tuple[str, ...]:
+    def own_texts(self) -> tuple[str, ...]:
         """The text of every story and every rule in the plan that the reader has written."""
         from kipviz.designs.own_rule import texts_of
         from kipviz.designs.proposals import DesignName
@@ -164,12 +164,12 @@ def known_names(task_module: str = TASK_MODULE) -> dict[str, tuple[str, ...]]:
     if own is not None:
         return dict(own())
     from kipviz.checking.judging.faults import FAULTS
-    from kipviz.designs.catalogue import CATALOGUE, FINDINGS, brought_designs
+    from kipviz.designs.catalogue import CATALOGUE, FINDINGS, registered_designs
     from kipviz.scenarios.library import LIBRARY, registered_stories
 
     named: dict[str, Sequence[_Named]] = {
         "scenarios": (*LIBRARY, *registered_stories()),
-        "designs": (*CATALOGUE, *FINDINGS, *brought_designs()),
+        "designs": (*CATALOGUE, *FINDINGS, *registered_designs()),
         "faults": FAULTS,
     }
     return {what: tuple(one.name for one in all_) for what, all_ in named.items()}

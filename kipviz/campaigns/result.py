@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from kipviz.campaigns.plan import Plan, RunTask
-from kipviz.campaigns.summary import SummaryRow, summarised, summary_text
+from kipviz.campaigns.summary import SummaryRow, summarize_rows, summary_text
 
 
 class RunVerdict(Protocol):
@@ -76,7 +76,7 @@ class CampaignResult(ABC):
 
     def summary(self, by: str = "design") -> tuple[SummaryRow, ...]:
         """Return how many runs of each design (scenario, fault profile) hold, break a property, or failed."""
-        return summarised(self.each_row, by, self.plan)
+        return summarize_rows(self.each_row, by, self.plan)
 
     def jobs_with(self, *statuses: str) -> tuple[int, ...]:
         """The job numbers of the runs with one of these statuses, for ``write_events``."""

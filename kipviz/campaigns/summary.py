@@ -44,7 +44,7 @@ class SummaryRow(Value, frozen=True):
         return next((cell for cell in self.broken if cell.name == name), None)
 
 
-def summarised(
+def summarize_rows(
     rows: Callable[..., Iterable[dict[str, Any]]], by: str, plan: Plan
 ) -> tuple[SummaryRow, ...]:
     """Return the summary in the order of the plan; properties are in alphabetical order.

@@ -231,10 +231,10 @@ class Application(Part, frozen=True, cache_hash=True):
         return (*place, self.producer, self.consumer, *self.others.values(), *threads)
 
 
-def crashed(me: Application) -> Application:
+def crash(me: Application) -> Application:
     """Return the process after a crash. Of its peers, only a database notices at once."""
     others = {
-        name: external_database.crashed(c) if isinstance(c, ExternalDatabase) else c
+        name: external_database.crash(c) if isinstance(c, ExternalDatabase) else c
         for name, c in me.others.items()
     }
     return me.but(alive=False, others=Table.of(others) if others else me.others)
@@ -246,20 +246,20 @@ def databases_changed(before: Application, after: Application) -> tuple[Event, .
     for name, was in before.others.items():
         now = after.others[name]
         if isinstance(was, ExternalDatabase) and isinstance(now, ExternalDatabase):
-            events += external_database.happened(before.name, was, now)
+            events += external_database.change_events(before.name, was, now)
     return events
 
 
-def restarted(me: Application) -> Application:
+def restart(me: Application) -> Application:
     """Return the process that starts after a crash. It remembers nothing but names."""
     life = me.life + 1
     return Application(
         me.name,
         me.program,
         me.output,
-        kinds.restarted(me.producer, life),
-        kinds.restarted(me.consumer, life),
+        kinds.restart(me.producer, life),
+        kinds.restart(me.consumer, life),
         life=life,
-        others=Table.of({name: kinds.restarted(c, life) for name, c in me.others.items()}),
+        others=Table.of({name: kinds.restart(c, life) for name, c in me.others.items()}),
         workers=tuple(Worker(w.name, w.first) for w in me.workers),
     )

@@ -13,8 +13,8 @@ from kipviz.clients.exceptions import (
     COMMIT_FAILED,
     class_of,
     decode_error,
+    exception_for,
     exception_in,
-    thrown,
 )
 from kipviz.clients.kinds import Holder
 from kipviz.clients.sending.producer import Producer
@@ -73,7 +73,7 @@ def catchable(call: Call) -> tuple[str, ...]:
     named = set(_NAMED.get(call, ()))
     for request in _REQUESTS.get(call, ()):
         for error in ABORTABLE[request]:
-            found = thrown(request, error)
+            found = exception_for(request, error)
             if found.kind == ABORTS:
                 named.add(found.exception)
     return tuple(sorted(named - {KAFKA_EXCEPTION}))
@@ -109,7 +109,7 @@ def class_thrown(me: Application, line: Line, raised: str) -> str:
     if error is None:
         return exception_in(raised) or KAFKA_EXCEPTION
     if transactional:
-        return thrown(request, error).exception
+        return exception_for(request, error).exception
     if request is OffsetCommit and error in COMMIT_FAILED:
         return COMMIT_FAILED_EXCEPTION
     return class_of(error)

@@ -124,7 +124,7 @@ def decode_error(text: str) -> tuple[type[Message] | None, Errors | None]:
     return REQUESTS.get(request), Errors.__members__.get(error)
 
 
-def thrown(request: type[Message] | None, error: Errors) -> Thrown:
+def exception_for(request: type[Message] | None, error: Errors) -> Thrown:
     """Return the exception that an error of a producer's request becomes, from its code alone.
 
     `views.explanations.exceptions`, which also knows the client's state, says what the application may do next.

@@ -51,10 +51,10 @@ def _no_timers(me: object) -> tuple[TimerOfClient, ...]:
 class Kind(Generic[C]):
     """The functions of one kind of client.
 
-    `next_request` returns the request that its network thread would send next, `sent` notes that a request is in flight and
+    `next_request` returns the request that its network thread would send next, `note_sent` notes that a request is in flight and
     returns it as it is sent to that broker. `next_broker` is there if the kind has requests that are for a certain broker,
-    whatever they contain. `restarted` returns the client in its process's next life: it remembers nothing
-    but names. Only some kinds heed feature levels (`connected`) or have timers; `running` are the timers that run, if they
+    whatever they contain. `restart` returns the client in its process's next life: it remembers nothing
+    but names. Only some kinds heed feature levels (`note_features`) or have timers; `running` are the timers that run, if they
     are others than those that are set.
     """
 
@@ -73,71 +73,71 @@ class Kind(Generic[C]):
 KINDS: dict[type, Kind[Any]] = {
     Producer: Kind[Producer](
         next_request=producer.next_request,
-        sent=producer.sent,
+        sent=producer.note_sent,
         on_response=producer.on_response,
         on_disconnected=producer.on_disconnected,
-        restarted=producer.restarted,
-        connected=producer.connected,
+        restarted=producer.restart,
+        connected=producer.note_features,
         timers=producer.timers,
         running=producer.running,
         on_timer=producer.on_timer,
     ),
     Consumer: Kind[RegularConsumer](
         next_request=kafka_consumer.next_request,
-        sent=kafka_consumer.sent,
+        sent=kafka_consumer.note_sent,
         on_response=kafka_consumer.on_response,
         on_disconnected=kafka_consumer.on_disconnected,
-        restarted=kafka_consumer.restarted,
+        restarted=kafka_consumer.restart,
         timers=kafka_consumer.timers,
         running=kafka_consumer.running,
         on_timer=kafka_consumer.on_timer,
     ),
     ShareConsumer: Kind[ShareConsumer](
         next_request=share_consumer.next_request,
-        sent=share_consumer.sent,
+        sent=share_consumer.note_sent,
         on_response=share_consumer.on_response,
         on_disconnected=share_consumer.on_disconnected,
-        restarted=share_consumer.restarted,
-        connected=share_consumer.connected,
+        restarted=share_consumer.restart,
+        connected=share_consumer.note_features,
         next_broker=share_consumer.next_broker,
         timers=share_consumer.timers,
         on_timer=share_consumer.on_timer,
     ),
     TransactionSession: Kind[TransactionSession](
         next_request=transaction_session.next_request,
-        sent=transaction_session.sent,
+        sent=transaction_session.note_sent,
         on_response=transaction_session.on_response,
         on_disconnected=transaction_session.on_disconnected,
-        restarted=transaction_session.restarted,
-        connected=transaction_session.connected,
+        restarted=transaction_session.restart,
+        connected=transaction_session.note_features,
         timers=transaction_session.timers,
         running=transaction_session.running,
         on_timer=transaction_session.on_timer,
     ),
     ShareMember: Kind[ShareMember](
         next_request=share_member.next_request,
-        sent=share_member.sent,
+        sent=share_member.note_sent,
         on_response=share_member.on_response,
         on_disconnected=share_member.on_disconnected,
-        restarted=share_member.restarted,
+        restarted=share_member.restart,
         timers=share_member.timers,
         running=share_member.running,
         on_timer=share_member.on_timer,
     ),
     Admin: Kind[Admin](
         next_request=admin.next_request,
-        sent=admin.sent,
+        sent=admin.note_sent,
         on_response=admin.on_response,
         on_disconnected=admin.on_disconnected,
-        restarted=admin.restarted,
+        restarted=admin.restart,
         next_broker=admin.next_broker,
     ),
     ExternalDatabase: Kind[ExternalDatabase](
         next_request=external_database.next_request,
-        sent=external_database.sent,
+        sent=external_database.note_sent,
         on_response=external_database.on_response,
         on_disconnected=external_database.on_disconnected,
-        restarted=external_database.restarted,
+        restarted=external_database.restart,
     ),
 }
 """The functions of each kind. A row is checked against its kind; `_kind_of` says which row belongs to which client."""
@@ -163,7 +163,7 @@ def has_room(me: Client, broker: int) -> bool:
     return in_flight.has_room(me, broker) if isinstance(me, Producer) else True
 
 
-def sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
+def note_sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
     """Note that a client's request is in flight, and return it as it is sent to that broker."""
     return _kind_of(me).sent(me, request, broker)
 
@@ -174,7 +174,7 @@ def network_of(me: Client) -> str:
     return shared or me.source
 
 
-def connected(me: C, features: Features) -> C:
+def note_features(me: C, features: Features) -> C:
     """Pass the features of a new connection to a client; most kinds ignore them."""
     take = _kind_of(me).connected
     return me if take is None else take(me, features)
@@ -232,6 +232,6 @@ def expiring(me: Client | None) -> OutgoingBatch | None:
     return sender.expiring(me) if isinstance(me, Producer) else None
 
 
-def restarted(me: C, life: int) -> C:
+def restart(me: C, life: int) -> C:
     """Return a client in its process's next life."""
     return _kind_of(me).restarted(me, life)

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from kipviz.clients import workers
 from kipviz.clients.application import THROUGH, Application, Call, Line, databases_changed
-from kipviz.clients.calling.producer_calls import left_behind
+from kipviz.clients.calling.producer_calls import keep_appended
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.catching import IN_ERROR, goes_on_elsewhere, is_caught
 from kipviz.clients.exceptions import exception_in
@@ -20,7 +20,7 @@ from kipviz.clients.kinds import Client, Holder
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.rules import ClientRules, Entry
 from kipviz.clients.sending import producer as producing
-from kipviz.clients.sending.awaited_topics import released
+from kipviz.clients.sending.awaited_topics import end_wait
 from kipviz.clients.sending.producer import Producer, is_plain
 from kipviz.clients.sessions import binding, session_threads
 from kipviz.clients.sessions.session_calls import (
@@ -93,7 +93,7 @@ def _is_over(me: Application, client: Client) -> bool:
     return client.done if result is None else result.ended
 
 
-def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
+def time_out_call(me: Application) -> tuple[Application, tuple[Event, ...]]:
     """Time out a blocking call after max.block.ms; its request continues without it.
 
     The producer remembers the call: only the same call may follow, and it waits for the same result. The producer does
@@ -108,10 +108,10 @@ def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
     if line.call is Call.SEND:
         given_up, raised = producing.send_timed_out(client), producing.why_no_error_state(client)
         me = me.with_client(given_up)
-        gone = me if result is None else results.left(me, given_up, result)
+        gone = me if result is None else results.leave_wait(me, given_up, result)
         return _leave(gone, line, raised, ())
     if result is not None:
-        return _without_result(results.left(me, client, result, timed_out=True), line)
+        return _without_result(results.leave_wait(me, client, result, timed_out=True), line)
     if line.call is FORGOTTEN:
         given_up = client.but(manager=topic_ids_given_up(client.manager))
         return _without_result(me.with_client(given_up), line)
@@ -124,7 +124,7 @@ def _without_result(me: Application, line: Line) -> tuple[Application, tuple[Eve
     return _leave(me, line, why, ())
 
 
-def _awaited_again(me: Application, line: Line) -> Application | None:
+def _repeat_call(me: Application, line: Line) -> Application | None:
     """Return the application in the call that it repeats after a timeout, or None for another call.
 
     Each of several threads may repeat it, even while the first one is still in the call.
@@ -135,7 +135,7 @@ def _awaited_again(me: Application, line: Line) -> Application | None:
     manager = client.manager
     result = results.pending(manager)
     if result is not None and result.call == line.call.value:
-        return results.joined(me, client, result).but(waiting=True)
+        return results.join_wait(me, client, result).but(waiting=True)
     if manager.timed_out != line.call.value:
         return None
     return me.with_client(client.but(manager=manager.but(timed_out=""))).but(waiting=True)
@@ -152,16 +152,16 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     if me.waiting:
         return _come_back(me, line)
     started = _started(me.name, me.line, line.call.value)
-    again = _awaited_again(me, line)
+    again = _repeat_call(me, line)
     if again is not None:
         return again, (started,)
     if me.gate == session_threads.LOOKED:
-        return _called(me.but(gate=""), line, rules, ())
+        return _make_call(me.but(gate=""), line, rules, ())
     found = session_threads.entry(me, line, rules)
     if found is Entry.WAITS:
         return me.but(gate=session_threads.PARKED), ()
     if found is Entry.REFUSED:
-        return _leave(me, line, session_threads.refused(me), (started,))
+        return _leave(me, line, session_threads.entry_error(me), (started,))
     if me.gate:
         me = me.but(gate="")
     raised = _raised_on_entry(me, line) or workers.why_not_now(me, line)
@@ -169,14 +169,14 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     illegal = binding.why_not_now(me, line, rules) or _why_illegal(me, line, rules)
     illegal = illegal or staged_records.why_no_poll(me, line, rules)
     if raised or illegal:
-        me = me if raised else left_behind(me, line)
+        me = me if raised else keep_appended(me, line)
         return _leave(me, line, raised or illegal, (started,))
     if found is Entry.LOOKS:
         return me.but(gate=session_threads.LOOKED), (started,)
-    return _called(me, line, rules, (started,))
+    return _make_call(me, line, rules, (started,))
 
 
-def _called(
+def _make_call(
     me: Application, line: Line, rules: ClientRules, started: tuple[Event, ...]
 ) -> tuple[Application, tuple[Event, ...]]:
     """Make a legal call, and return from it at once if it does not block."""
@@ -185,7 +185,7 @@ def _called(
     before, me = me, calling.enter(me, line, rules)
     waits = calling.blocking and not (calling.at_once and client_of(me, line).done)
     if waits or (line.call is Call.SEND and producing.send_waits(client_of(me, line))):
-        return results.entered(me, line).but(waiting=True), (*started, *told)
+        return results.note_entered(me, line).but(waiting=True), (*started, *told)
     told += (*session_told(me, line), *databases_changed(before, me))
     return _leave(me, line, "", (*started, *told))
 
@@ -306,14 +306,14 @@ def _with_result(
     me: Application, line: Line, client: Producer, result: Result
 ) -> tuple[Application, tuple[Event, ...]]:
     """Return from the call of one of several threads with its result; a waiting send() appends its records now."""
-    me = results.left(me, client, result)
+    me = results.leave_wait(me, client, result)
     if line.call is not Call.SEND or not client.metadata.held:
         return _leave(me, line, result.error, ())
     waiting = client_of(me, line)
     assert isinstance(waiting, Producer), line
     why = results.why_not_sent(waiting.manager)
     if why:
-        return _leave(left_behind(me.with_client(released(waiting)), line), line, why, ())
+        return _leave(keep_appended(me.with_client(end_wait(waiting)), line), line, why, ())
     return _leave(me.with_client(producing.send_goes_on(waiting)), line, "", ())
 
 

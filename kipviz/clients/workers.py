@@ -7,7 +7,7 @@ STATUS: what threads may do with one session is a draft: `kipviz.clients.session
 NOT MODELLED: two calls that wait for one client at the same time return together, when the later one has its result;
   on a KafkaProducer each has its own (`kipviz.clients.transactions.results`).
 
-A thread sees the process as if it were the only one: `seen_by` exchanges its current line with that of the first
+A thread sees the process as if it were the only one: `swap_thread` exchanges its current line with that of the first
 thread, and the same function exchanges them back.
 """
 
@@ -19,7 +19,7 @@ from kipviz.clients.application import IDLE, THROUGH, Application, Call, Line, W
 from kipviz.clients.rules import ClientRules
 
 
-def seen_by(me: Application, thread: str) -> Application:
+def swap_thread(me: Application, thread: str) -> Application:
     """Return the process with its first thread and this one exchanged; "" is the first thread."""
     if not thread:
         return me
@@ -42,7 +42,7 @@ def every_thread(me: Application) -> Iterator[tuple[str, Application]]:
     """Yield each thread of a process by its name, "" the first, with the process as that thread sees it."""
     yield "", me
     for further in me.workers:
-        yield further.name, seen_by(me, further.name)
+        yield further.name, swap_thread(me, further.name)
 
 
 def worker(me: Application, name: str) -> Worker:

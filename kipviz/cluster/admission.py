@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kipviz.brokers import deleted_topics
-from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
+from kipviz.brokers.authorizer import denied_topics, not_attempted, refusal
 from kipviz.brokers.checks import Check, Checks
 from kipviz.brokers.context import Image
 from kipviz.brokers.groups import offset_topics
@@ -19,7 +19,7 @@ from kipviz.cluster import rejections, topic_authorization
 from kipviz.cluster.world import RoleKey
 from kipviz.core.values import Value
 from kipviz.messages.apis.api import Role
-from kipviz.messages.apis.catalogue import api_of, refused
+from kipviz.messages.apis.catalogue import api_of, reject_request
 from kipviz.messages.cluster.features import SHARE_GROUP_LEVEL
 from kipviz.messages.cluster.releases import knows
 from kipviz.messages.errors import Errors
@@ -34,7 +34,7 @@ from kipviz.records.placement import topic_of
 class Admission(Value, frozen=True):
     """The result of these checks: a rejection, or the `message` for a role.
 
-    `kept_out` are topics that the sender has no right to: they are removed from the request.
+    `denied_topics` are topics that the sender has no right to: they are removed from the request.
     """
 
     checks: Checks
@@ -58,12 +58,12 @@ def admit(
     if not knows(binary, message):
         error = Errors.UNSUPPORTED_VERSION
         served = Check("request version", message.spoken, binary.name, error)
-        return Admission((served,), message, refused(message, error))
+        return Admission((served,), message, reject_request(message, error))
     level = image.features.share_version
     if api_of(message).only_with_shares and level < SHARE_GROUP_LEVEL:
         error = Errors.UNSUPPORTED_VERSION
         enabled = Check("share.version", SHARE_GROUP_LEVEL, level, error)
-        return Admission((enabled,), message, refused(message, error))
+        return Admission((enabled,), message, reject_request(message, error))
     topics: tuple[str, ...] = ()
     checks: Checks = ()
     if image.acls is not None and not privileged and not names_several(message):
@@ -72,11 +72,11 @@ def admit(
         checks = (Check("rights", source, error is Errors.NONE, error),)
         if error is not Errors.NONE:
             return Admission(checks, message, _reject(source, message, error, image))
-        topics = kept_out(image.acls, source, message, unchecked)
+        topics = denied_topics(image.acls, source, message, unchecked)
         if topics:
             checks = (*checks, *lacking(topics))
             message = topic_authorization.without(message, topics)
-    gone = rejections.gone(message, image)
+    gone = rejections.reject_gone(message, image)
     if gone is not None:
         there = Check("topic there", None, False, error_of_response(gone))
         return Admission((*checks, there), message, gone, topics)
@@ -116,7 +116,7 @@ def reject_unserved(
     return answer, (Check("leader", key[0], image.leader_of(key[2]), error),)
 
 
-def served(key: RoleKey, image: Image) -> Checks:
+def leader_check(key: RoleKey, image: Image) -> Checks:
     """Return the check that this broker leads the request's partition; KafkaApis needs no partition."""
     broker, role, shard = key
     if not shard:
@@ -133,7 +133,7 @@ def _leads(broker: int, role: str, leader: int) -> Checks:
 
 def _reject(source: str, message: Message, error: Errors, image: Image) -> Message:
     """Return the response to a request without a right, with the parts that were not attempted."""
-    answer = refused(message, error)
+    answer = reject_request(message, error)
     if error is not Errors.TOPIC_AUTHORIZATION_FAILED:
         return answer
     good = not_attempted(image.acls, source, message)

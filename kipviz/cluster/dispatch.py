@@ -332,7 +332,7 @@ def records_replicated(role: ShareLeader, partition: str, on: Context) -> Effect
     return share_partition_leader.on_replicated(role, partition, on)
 
 
-def loaded(role: BrokerRole, on: Context) -> Effects[BrokerRole]:
+def load_role(role: BrokerRole, on: Context) -> Effects[BrokerRole]:
     """Let a coordinator read its log and become active."""
     match role:
         case TransactionCoordinator():
@@ -347,7 +347,7 @@ def loaded(role: BrokerRole, on: Context) -> Effects[BrokerRole]:
             assert_never(role)
 
 
-def resigned(role: BrokerRole, on: Context) -> Effects[BrokerRole | None]:
+def resign_role(role: BrokerRole, on: Context) -> Effects[BrokerRole | None]:
     """Return the errors for requests that wait on a role that loses its partition."""
     match role:
         case PartitionLeader():

@@ -34,7 +34,7 @@ from kipviz.cluster.behaviour.catalogue import (
     why_paused,
 )
 from kipviz.cluster.network.network_partition import is_cut
-from kipviz.cluster.network.paused_hosts import paused
+from kipviz.cluster.network.paused_hosts import list_paused
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
@@ -143,7 +143,7 @@ class ClusterModel:
         turn = self.turn(first_world(self.spec))
         for key, role in turn.roles.items():
             if is_loading(role):
-                turn.carry_out(key, dispatch.loaded(role, turn.context(key[0])))
+                turn.carry_out(key, dispatch.load_role(role, turn.context(key[0])))
         return turn.world()
 
     def kind(self, action: ClusterAction) -> str:
@@ -154,12 +154,12 @@ class ClusterModel:
         """Return sixteen bytes that are equal for equal worlds."""
         return self._keys.of(set_back(world, self._horizon_ms))
 
-    def shared(self, world: World) -> World:
+    def share_tables(self, world: World) -> World:
         """Return an equal world that shares its tables with equal ones met before.
 
         If records carry timestamps, its clock is set back.
         """
-        return self._keys.shared(set_back(world, self._horizon_ms))
+        return self._keys.share_tables(set_back(world, self._horizon_ms))
 
     # -- what can happen -----------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ class ClusterModel:
     def _find_enabled(self, world: World) -> tuple[ClusterAction, ...]:
         found: list[ClusterAction] = []
         dead: list[ClusterAction] = []
-        for going_on, starting in self._kept_for(world.image).of(world.applications, world.image):
+        for going_on, starting in self._find_cache(world.image).of(world.applications, world.image):
             found += going_on
             dead += starting
         found += chain.from_iterable(self._wires_kept.of(world.connections, None))
@@ -195,7 +195,7 @@ class ClusterModel:
                 if log.high_watermark < log.end_offset and world.image.has_enough_replicas(p)
             ]
         self._of_roles(world, found)
-        if world.cuts and paused(world):
+        if world.cuts and list_paused(world):
             found = [action for action in found if why_paused(world, action) is None]
         accidents = [*self._accidents(world), *dead]
         if not self._timed:
@@ -251,11 +251,11 @@ class ClusterModel:
             return self._apply_action(world, action, budget)
         if field:  # a fault reads half of the world, and seldom happens twice in the same one
             return memory.alike(world, self._apply_action(world, action, budget))
-        known = memory.known(world, action, budget)
+        known = memory.find_outcome(world, action, budget)
         if known is not None:
             return known
         notes = Notes()
-        outcome = self._apply_action(memory.watched(world, notes), action, budget)
+        outcome = self._apply_action(memory.watch_reads(world, notes), action, budget)
         return memory.keep(world, action, notes, outcome, budget)
 
     # -- pieces --------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ class ClusterModel:
             simplified=self._simplified,
         )
 
-    def _kept_for(self, image: Image) -> KeptAnswers[_OfClient]:
+    def _find_cache(self, image: Image) -> KeptAnswers[_OfClient]:
         """Return the cache of clients' actions for these leaders."""
         known = self._clients_kept.get(id(image))
         if known is None:
@@ -339,7 +339,7 @@ class ClusterModel:
         found: list[ClusterAction] = []
         for offered in offers:
             found += offered(self.spec, world)
-        if world.cuts and paused(world):
+        if world.cuts and list_paused(world):
             return [action for action in found if why_paused(world, action) is None]
         return found
 

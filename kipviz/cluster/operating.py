@@ -51,19 +51,19 @@ def why_no_acl_change(
     return None if acl in now else f"there is no ACL '{acl.words}' to delete"
 
 
-def created(spec: ClusterSpec, now: tuple[Acl, ...], acl: Acl) -> tuple[Acl, ...]:
+def add_acl(spec: ClusterSpec, now: tuple[Acl, ...], acl: Acl) -> tuple[Acl, ...]:
     """Return the ACLs with one more."""
-    return ordered(spec, (*now, acl))
+    return order_acls(spec, (*now, acl))
 
 
-def ordered(spec: ClusterSpec, acls: tuple[Acl, ...]) -> tuple[Acl, ...]:
+def order_acls(spec: ClusterSpec, acls: tuple[Acl, ...]) -> tuple[Acl, ...]:
     """Return ACLs in the operator's order, others after them: equal rights are equal worlds."""
     known = known_acls(spec)
     others = sorted((acl for acl in dict.fromkeys(acls) if acl not in known), key=lambda a: a.words)
     return (*(acl for acl in known if acl in acls), *others)
 
 
-def deleted(now: tuple[Acl, ...], acl: Acl) -> tuple[Acl, ...]:
+def remove_acl(now: tuple[Acl, ...], acl: Acl) -> tuple[Acl, ...]:
     """Return the ACLs without one."""
     return tuple(known for known in now if known != acl)
 
@@ -152,7 +152,7 @@ def why_no_installation(spec: ClusterSpec, world: World, a: InstallRelease) -> s
     return f"a release to install must be one of {', '.join(spec.binaries)}, not {a.release}"
 
 
-def installed(
+def set_release(
     now: tuple[tuple[int, str], ...], broker: int, name: str
 ) -> tuple[tuple[int, str], ...]:
     """Return the brokers' releases after one of them got another."""

@@ -145,7 +145,7 @@ def _resign(turn: Turn, broker: int, partition: str) -> None:
     if role is None:
         return
     turn.roles = turn.roles.without(key)
-    turn.carry_out((broker, "", ""), dispatch.resigned(role, turn.context(broker)))
+    turn.carry_out((broker, "", ""), dispatch.resign_role(role, turn.context(broker)))
     if key[1] == Role.PARTITION_LEADER:
         shares = (broker, Role.SHARE_PARTITION_LEADER, "")
         leader = role_as(turn.roles[shares], ShareLeader)

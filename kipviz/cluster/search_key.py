@@ -41,7 +41,7 @@ class SearchKeys:
             + table(connections)[1]
         )
 
-    def shared(self, world: World) -> World:
+    def share_tables(self, world: World) -> World:
         """Return an equal world that consists of the objects met first."""
         table = self._table
         rest, logs, roles, applications, connections = pieces_of(world)

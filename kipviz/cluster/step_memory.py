@@ -89,7 +89,9 @@ class StepMemory:
         self._became: dict[tuple[int, int], tuple[_Table, _Entries, _Table]] = {}
         self._tables: dict[_Table, _Table] = {}
 
-    def known(self, world: World, action: ClusterAction, budget: FaultBudget) -> Outcome | None:
+    def find_outcome(
+        self, world: World, action: ClusterAction, budget: FaultBudget
+    ) -> Outcome | None:
         """Return the result of an action in a world, if it is known; `budget` is the rest of the budget."""
         root = self._roots.get(_root(world, action))
         if root is None:
@@ -108,7 +110,7 @@ class StepMemory:
             node = branch.then
         return self._again(world, node, budget)  # type: ignore[arg-type]  # what is no look is done
 
-    def watched(self, world: World, notes: Notes) -> World:
+    def watch_reads(self, world: World, notes: Notes) -> World:
         """Return a world whose tables note what a step reads."""
         tables: dict[str, Any] = {n: Watched(n, getattr(world, n), notes) for n in TABLES}
         return world.but(**tables)

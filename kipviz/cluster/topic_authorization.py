@@ -78,26 +78,26 @@ R = TypeVar("R", PartitionProduceResponse, PartitionData)
 A = TypeVar("A", bound=PartResults)
 
 
-def narrowed(message: Message, image: Image) -> Message:
+def narrow_to_broker(message: Message, image: Image) -> Message:
     """Return a client's request without the partitions, or groups, of other brokers than its first one's."""
     if names_several(message):
-        return _coordinated_together(message, image)
+        return _groups_of_coordinator(message, image)
     if isinstance(message, Produce) and len(message.partition_data) > 1:
-        return message.but(partition_data=_led_together(message.partition_data, image))
+        return message.but(partition_data=_parts_of_leader(message.partition_data, image))
     if isinstance(message, Fetch) and len(message.partitions) > 1:
-        return message.but(partitions=_led_together(message.partitions, image))
+        return message.but(partitions=_parts_of_leader(message.partitions, image))
     if isinstance(message, TxnShareAcknowledge | ShareFetch) and len(message.partitions) > 1:
-        return message.but(partitions=_led_together(message.partitions, image))
+        return message.but(partitions=_parts_of_leader(message.partitions, image))
     return message
 
 
-def _led_together(parts: tuple[P, ...], image: Image) -> tuple[P, ...]:
+def _parts_of_leader(parts: tuple[P, ...], image: Image) -> tuple[P, ...]:
     """Return the parts of a request whose partitions have the first one's leader."""
     leader = image.leader_of(parts[0].partition)
     return tuple(part for part in parts if image.leader_of(part.partition) == leader)
 
 
-def _coordinated_together(request: OfGroups, image: Image) -> Message:
+def _groups_of_coordinator(request: OfGroups, image: Image) -> Message:
     def coordinator(group_id: str) -> int:
         return image.leader_of(image.home_of(CONSUMER_OFFSETS, group_id))
 
@@ -129,7 +129,7 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
             raise AssertionError(f"{type(message).__name__} is served as a whole or not at all")
 
 
-def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | None]:
+def collect_part(serving: Envelope, answer: Message) -> tuple[Envelope, Message | None]:
     """Store the response for one part of a request; with the last one, return the whole response.
 
     The parts are partitions of a Produce or Fetch request, except those of unauthorized topics, or transactions whose

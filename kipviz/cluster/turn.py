@@ -37,10 +37,10 @@ from kipviz.clients.rules import ClientRules
 from kipviz.clients.sessions import binding
 from kipviz.cluster import admission, dispatch, replication_control, topic_authorization
 from kipviz.cluster.actions import TimeOutTransaction
-from kipviz.cluster.operating import ordered
+from kipviz.cluster.operating import order_acls
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing import deadlines
-from kipviz.cluster.timing.clock import passed
+from kipviz.cluster.timing.clock import advance_deadlines
 from kipviz.cluster.timing.timers import ages
 from kipviz.cluster.world import (
     BrokerRole,
@@ -59,7 +59,7 @@ from kipviz.cluster.world import (
 )
 from kipviz.core.model import Event
 from kipviz.messages.apis.api import Role
-from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     ConnectionLost,
@@ -142,14 +142,14 @@ class Turn:
     def pass_time(self) -> None:
         """Let the time of one tick pass."""
         elapsed = deadlines.tick_of(self.spec, self._before)
-        self._deadlines = passed(self._deadlines, elapsed)
+        self._deadlines = advance_deadlines(self._deadlines, elapsed)
         if self.now_ms != NO_TIMESTAMP:
             self.now_ms += elapsed
         self.events.append(TimePassed(elapsed))
 
-    def scanned(self, action: TimeOutTransaction) -> tuple[str, ...]:
+    def scan_overdue(self, action: TimeOutTransaction) -> tuple[str, ...]:
         """Return the overdue transactions that one scan of a coordinator finds."""
-        return deadlines.scanned(self._before, action)
+        return deadlines.scan_overdue(self._before, action)
 
     # -- roles ---------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class Turn:
         self.next_producer_id += effects.new_producer_ids
         self.events += effects.events
         for partition, batch in effects.appends:
-            log = append(self.logs[partition], self._dated(batch))
+            log = append(self.logs[partition], self._add_time(batch))
             at_once = self.instant and self.image.has_enough_replicas(partition)
             self.logs = self.logs.set(partition, replicate(log) if at_once else log)
         for partition, offset in effects.given_up:
@@ -190,7 +190,7 @@ class Turn:
         for partition, producer_id in effects.forgets:
             self.logs = self.logs.set(partition, forget(self.logs[partition], producer_id))
         if effects.acls is not None:
-            self.image = self.image.but(acls=ordered(self.spec, effects.acls))
+            self.image = self.image.but(acls=order_acls(self.spec, effects.acls))
         for topic in effects.creates:
             replication_control.create_topic(self, topic)
         broker = key[0]
@@ -208,12 +208,12 @@ class Turn:
     def _gather_parts(self, done: Effects[ShareLeader], broker: int) -> Effects[ShareLeader]:
         """Let a share-partition leader put together the results of requests in several parts."""
         if done.state.calls:
-            done = staging_requests.gathered(done, self.context(broker))
+            done = staging_requests.collect_results(done, self.context(broker))
         if done.state.waiting:
-            done = share_fetching.gathered(done, self.context(broker))
+            done = share_fetching.answer_fetches(done, self.context(broker))
         return done
 
-    def _dated(self, batch: Batch) -> Batch:
+    def _add_time(self, batch: Batch) -> Batch:
         """Return a batch with its time of append, if records carry timestamps."""
         if self.now_ms == NO_TIMESTAMP:
             return batch
@@ -276,7 +276,7 @@ class Turn:
             return
         message = reply.message
         if has_results(message):
-            serving, whole = topic_authorization.gathered(serving, message)
+            serving, whole = topic_authorization.collect_part(serving, message)
             if whole is None:
                 held = connection.but(serving=serving)
                 self.connections = self.connections.set((to.source, to.broker), held)
@@ -333,7 +333,7 @@ class Turn:
             refused, here = admission.reject_unserved(message, key, self.image, self._broker_rules)
             checks += here
         elif refused is None:
-            checks += admission.served(key, self.image)
+            checks += admission.leader_check(key, self.image)
         if refused is not None:
             self.checks.append(Checked(*key, checks))
             self._reply(Reply(reply_to, refused))
@@ -353,7 +353,7 @@ class Turn:
         Source: NetworkClient.doSend, which returns a version mismatch itself.
         """
         self.events.append(NotSent(source, broker, request))
-        answer = refused(request, Errors.UNSUPPORTED_VERSION)
+        answer = reject_request(request, Errors.UNSUPPORTED_VERSION)
         name = host_of(source)
         app = dispatch.client_response(self.applications[name], source, answer)
         self.applications = self.applications.set(name, binding.settle(app, self.client_rules))
@@ -461,7 +461,7 @@ class Turn:
 
     def load(self, key: RoleKey) -> None:
         """Make a coordinator active: the records of its log count now, whatever responses were sent before."""
-        self.carry_out(key, dispatch.loaded(self.roles[key], self.context(key[0])))
+        self.carry_out(key, dispatch.load_role(self.roles[key], self.context(key[0])))
         log = self.logs[key[2]]
         if log.given_up:
             self.logs = self.logs.set(key[2], log.but(given_up=()))

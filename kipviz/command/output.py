@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 from kipviz.command.bad_input import Refused
 from kipviz.core.outside import atomic_write
-from kipviz.core.outside.printable import shown
+from kipviz.core.outside.printable import escape_line
 
 T = TypeVar("T")
 _SECONDS_BEFORE, _SECONDS_BETWEEN = 1.0, 2.0
@@ -29,7 +29,7 @@ def answer(document: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) 
         print(json.dumps(document, indent=2))
         return
     for line in lines:
-        print(shown(line))
+        print(escape_line(line))
 
 
 class Progress:
@@ -45,7 +45,7 @@ class Progress:
 
     def say(self, words: str, *, last: bool = False) -> None:
         """Report progress; a `last` message is always printed."""
-        words = shown(words)
+        words = escape_line(words)
         if self._on_terminal:
             print(f"\r{words:<{self._wide}}", end="", file=sys.stderr, flush=True)
             self._wide = len(words)
@@ -145,7 +145,7 @@ def was_cut_short() -> bool:
     return _CUT_SHORT.get()
 
 
-def gathered(
+def collect_judgements(
     path: str | None,
     make: Callable[[GoingOn], Iterable[T]],
     told: Callable[[Progress], Callable[..., object]] = lambda progress: progress.states,

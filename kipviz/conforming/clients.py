@@ -256,10 +256,10 @@ class Clients:
         place = f"{self._names.topic}-{index}"
         node = yield from self._leader(index)
 
-        def noted(request: Request) -> Sent:
+        def make_sent(request: Request) -> Sent:
             return Sent(request, place, *who, sequence, (value,))
 
-        told = yield Ask(node, PRODUCE, values, batch=noted)
+        told = yield Ask(node, PRODUCE, values, batch=make_sent)
         answer: Struct = told["Responses"][0]["PartitionResponses"][0]
         return answer
 

@@ -119,7 +119,7 @@ class PlainClient:
         return self._socket.fileno()
 
 
-def answered(clients: Iterable[PlainClient], wait_s: float) -> list[PlainClient]:
+def wait_for_answers(clients: Iterable[PlainClient], wait_s: float) -> list[PlainClient]:
     """Return the clients that have received an answer, and wait for the first one for at most `wait_s`."""
     readable, _, _ = select.select(list(clients), (), (), wait_s)
     return list(readable)

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Protocol
 
 from kipviz.conforming.clients import Clients, Doing, Names
-from kipviz.conforming.plain_client import ANSWER_S, Lost, PlainClient, Waiting, answered
+from kipviz.conforming.plain_client import ANSWER_S, Lost, PlainClient, Waiting, wait_for_answers
 from kipviz.conforming.programs import DISTURBANCES, KILL, Program, Step
 from kipviz.conforming.questions import OLD
 from kipviz.messages.wire.codec import Struct
@@ -132,7 +132,7 @@ class Playing:
         while self._flights:
             waits = patiently or len(self._patient()) < len(self._flights)
             clients = {flight.client: flight for flight in reversed(self._flights)}
-            ready = answered(clients, ANSWER_S if waits else MOMENT_S)
+            ready = wait_for_answers(clients, ANSWER_S if waits else MOMENT_S)
             if not ready:
                 if waits:
                     raise Lost(f"no answer within {ANSWER_S:g} s")

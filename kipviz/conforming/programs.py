@@ -143,7 +143,7 @@ def _one(dice: bytes, at: int, some: Sequence[str]) -> str:
     return some[dice[at] % len(some)]
 
 
-def written(made: Program) -> bytes:
+def encode_program(made: Program) -> bytes:
     """Return a program as JSON."""
     return msgspec.json.format(msgspec.json.encode(made), indent=1)
 

@@ -19,7 +19,7 @@ import msgspec
 from kipviz.conforming.clients import Names, topic_of
 from kipviz.conforming.judging import Judged, evidence_of, judge
 from kipviz.conforming.playing import Playing
-from kipviz.conforming.programs import Program, Step, written
+from kipviz.conforming.programs import Program, Step, encode_program
 from kipviz.conforming.real_cluster import RealCluster, files_in
 from kipviz.core.outside import atomic_write
 from kipviz.core.values import Value
@@ -150,7 +150,7 @@ def shrink(refusal: Refusal, attempt: Try, go_on: Callable[[], bool] = lambda: T
     """
     best, pieces, attempts = refusal, 2, 0
 
-    def refused(shorter: Sequence[tuple[Step, ...]]) -> list[Refusal | None]:
+    def find_refusals(shorter: Sequence[tuple[Step, ...]]) -> list[Refusal | None]:
         tried = attempt([best.program.but(steps=steps) for steps in shorter])
         return [each if each and each.kind == refusal.kind else None for each in tried]
 
@@ -158,13 +158,13 @@ def shrink(refusal: Refusal, attempt: Try, go_on: Callable[[], bool] = lambda: T
         attempts += 1
         steps = best.program.steps
         if 0 <= best.at < len(steps) - 1:
-            (found,) = refused((steps[: best.at + 1],))
+            (found,) = find_refusals((steps[: best.at + 1],))
             best = best.but(at=-1) if found is None else found
             continue
         pieces = min(pieces, len(steps))
         cuts = [round(at * len(steps) / pieces) for at in range(pieces + 1)]
         spans = tuple(pairwise(cuts))
-        tried = refused([_drop_spans(steps, (span,)) for span in spans])
+        tried = find_refusals([_drop_spans(steps, (span,)) for span in spans])
         spare = [span for span, found in zip(spans, tried, strict=True) if found]
         if spare:
             attempts += 1
@@ -172,7 +172,7 @@ def shrink(refusal: Refusal, attempt: Try, go_on: Callable[[], bool] = lambda: T
             several = [
                 _drop_spans(steps, some) for some in (spare, spare[:half], spare[half:]) if some
             ]
-            found_again = [each for each in (*refused(several), *tried) if each]
+            found_again = [each for each in (*find_refusals(several), *tried) if each]
             best = min(found_again, key=lambda each: len(each.program.steps))
         elif pieces == len(steps):
             break
@@ -210,7 +210,7 @@ def keep(refusal: Refusal, jars: Path, to: Path, tell: Told) -> bool:
     with tempfile.TemporaryDirectory(prefix="kipviz-conform-") as home:
         played = play_round(jars, Path(home), (refusal.program,), tell)
         _copy(Path(home), to, brokers)
-    atomic_write.write(to / PROGRAM, written(refusal.program))
+    atomic_write.write(to / PROGRAM, encode_program(refusal.program))
     _write_report(to, (refusal,), played)
     return any(played.refusals())
 

@@ -166,7 +166,7 @@ def encoding(value: object) -> bytes:
             dict, a list or a float.
         ValueError: if it contains an int that does not fit 64 bits.
     """
-    return _encoded(_shape(value))
+    return _encode_shape(_shape(value))
 
 
 def fingerprint(value: object) -> bytes:
@@ -178,10 +178,10 @@ def fingerprint(value: object) -> bytes:
     """
     if isinstance(value, (Part, Digested)):
         return value.digest
-    return digest_of(_encoded(_shape(value)))
+    return digest_of(_encode_shape(_shape(value)))
 
 
-def _encoded(shape: object) -> bytes:
+def _encode_shape(shape: object) -> bytes:
     try:
         return _encode(shape)
     except OverflowError:
@@ -252,7 +252,7 @@ def _shape_of_part(value: Any) -> Any:
     # Cached, because a table of roles is encoded again whenever one of them changes.
     memory = memory_of(value)
     if memory.shape is None:
-        digest = digest_of(_encoded(_shape_of_value(value)))
+        digest = digest_of(_encode_shape(_shape_of_value(value)))
         memory.shape = msgspec.msgpack.Ext(_DIGEST_EXTENSION, digest)
     return memory.shape
 

@@ -188,7 +188,7 @@ def _rows(path: Path, first_in: dict[str, str]) -> Iterator[Row]:
             yield Row(path.name, given.who, 0, 0, "", 0, 0, 0, again)
             continue
         first_in[line.strip()] = path.name
-        yield from judged(path.name, given)
+        yield from judge_entries(path.name, given)
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -204,7 +204,7 @@ def _lines(text: str) -> Iterator[str]:
         yield whole[0] if whole else text[begin:end].split(maxsplit=1)[0]
 
 
-def judged(file: str, given: HandIn) -> Iterator[Row]:
+def judge_entries(file: str, given: HandIn) -> Iterator[Row]:
     """Yield the rows of a hand-in, with every permalink's run judged again."""
     yield from (_row(file, given, entry) for entry in given.entries)
     if not given.entries:

@@ -101,7 +101,7 @@ KIP_1310 = Design(
 )
 
 
-def _implemented(name: str, title: str, sentence: str, source: str, **choices: str) -> Design:
+def _make_iteration(name: str, title: str, sentence: str, source: str, **choices: str) -> Design:
     """Return an iteration of the draft implementation: what its source shows, otherwise what the KIP says."""
     chosen = AS_WRITTEN.but(**choices)
     return Design(name, title, chosen.status, sentence, source, chosen.chosen)
@@ -116,7 +116,7 @@ _IMPLEMENTED = {
     "poll_while_staging": "until_it_is_answered",
     "prepare_waits": "for_every_vote",
 }
-DRAFT_EARLY = _implemented(
+DRAFT_EARLY = _make_iteration(
     "draft-early",
     "KIP-1289 as first implemented: in memory (draft implementation, seen in source)",
     "The transactional acknowledgement is in the share-partition leader's memory. The leader adds the participant at the coordinator "
@@ -128,7 +128,7 @@ DRAFT_EARLY = _implemented(
     state_marker="behind_its_back",
     marker_hook="before_the_append",
 )
-DRAFT_MIDDLE = _implemented(
+DRAFT_MIDDLE = _make_iteration(
     "draft-middle",
     "KIP-1289 as implemented next: a persisted transactional acknowledgement (draft implementation, seen in source)",
     "The leader adds the participant and writes the acknowledgement as delivery state 5 before it responds. Staging cancels the lock's timer. A marker for a state partition resolves the acknowledgements with exactly its epoch in the memory of the broker that receives it, which then writes the outcome in another state write.",
@@ -140,7 +140,7 @@ DRAFT_MIDDLE = _implemented(
     marker_hook="for_state_markers_alone",
     outcome_write="keeps_the_vote",
 )
-DRAFT_LATE = _implemented(
+DRAFT_LATE = _make_iteration(
     "draft-late",
     "KIP-1289 as implemented last: the share coordinator resolves (draft implementation, seen in source)",
     "The acknowledgement is delivery state 5 as before. The marker goes to the share coordinator, which completes the records. The share-partition leader reads the state again and applies the outcome.",
@@ -315,10 +315,10 @@ FINDINGS: tuple[Design, ...] = (
 
 
 # The designs that a reader has proposed, by name, as long as the process lives.
-_brought: dict[str, Design] = {}
+_registered: dict[str, Design] = {}
 
 
-def bring(proposed: Design) -> None:
+def register_design(proposed: Design) -> None:
     """Register a reader's own design under its name in this process; a later one replaces it.
 
     Raises:
@@ -326,7 +326,7 @@ def bring(proposed: Design) -> None:
     """
     if any(known.name == proposed.name for known in (*CATALOGUE, *FINDINGS)):
         raise ValueError(f"A design {proposed.name!r} already exists: choose another name.")
-    _brought[proposed.name] = proposed
+    _registered[proposed.name] = proposed
 
 
 def to_propose(wrong: UnknownDesign, name: str) -> str:
@@ -337,15 +337,15 @@ def to_propose(wrong: UnknownDesign, name: str) -> str:
     return f"{wrong} If it is a reader's own design, run kipviz.propose({base!r}, ...) first."
 
 
-def brought_designs() -> tuple[Design, ...]:
+def registered_designs() -> tuple[Design, ...]:
     """Return the designs that a reader has registered in this process, in the order of their names."""
-    return tuple(_brought[name] for name in sorted(_brought))
+    return tuple(_registered[name] for name in sorted(_registered))
 
 
 def is_design(name: str) -> bool:
     """Return whether there is a design of that name, or its base."""
     base = str(name).partition("+")[0]
-    return any(known.name == base for known in (*CATALOGUE, *FINDINGS, *_brought.values()))
+    return any(known.name == base for known in (*CATALOGUE, *FINDINGS, *_registered.values()))
 
 
 def design(name: str) -> Design:
@@ -355,11 +355,11 @@ def design(name: str) -> Design:
         UnknownDesign: if there is no such design, slot or option.
     """
     base, *choices = str(name).split("+")
-    for known in (*CATALOGUE, *FINDINGS, *_brought.values()):
+    for known in (*CATALOGUE, *FINDINGS, *_registered.values()):
         if known.name == base:
             break
     else:
-        names = (d.name for d in (*CATALOGUE, *FINDINGS, *_brought.values()))
+        names = (d.name for d in (*CATALOGUE, *FINDINGS, *_registered.values()))
         asked = base if isinstance(name, str) else name
         raise UnknownDesign(unknown("design", asked, names, "`kipviz list`"))
     chosen: list[str] = []

@@ -54,7 +54,7 @@ class Rule:
     def __init__(self, slot: Slot, text: str, name: str) -> None:
         self.slot, self.text = slot, text
         self.__name__ = self.__qualname__ = name
-        self._decide = _compiled(text, name)
+        self._decide = _compile_rule(text, name)
         self.__doc__ = " ".join((self._decide.__doc__ or "").split())
         self._takes, self._gives = question_of(slot)
         self._answer = lru_cache(maxsize=4096)(self._check_answer)
@@ -241,7 +241,7 @@ def value_words(value: object) -> str:
     return f"{type(value).__name__}({fields})"
 
 
-# -- a function as text, and a text as a function ---------------------------------------------------
+# -- from a function to its text, and back ----------------------------------------------------------
 
 
 def _text_of(slot: Slot, function: FunctionType) -> str:
@@ -311,7 +311,7 @@ def _is_constant(value: object) -> bool:
     return value is None or type(value) in (bool, int, str, bytes)
 
 
-def _compiled(text: str, name: str) -> FunctionType:
+def _compile_rule(text: str, name: str) -> FunctionType:
     file = f"<rule {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     code: CodeType = compile(in_any_order(ast.parse(text)), file, "exec")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Self
 
-from kipviz.designs.catalogue import bring
 from kipviz.designs.catalogue import design as design_named
+from kipviz.designs.catalogue import register_design
 from kipviz.designs.design import Design, slot_named
 from kipviz.designs.own_rule import own_rule
 from kipviz.designs.slot import DRAFT, STATUSES, Option
@@ -43,7 +43,7 @@ class DesignName(str):
 def _register_design(design: Design) -> DesignName:
     """Register a design in another process: a worker finds it by its name."""
     if design.own:
-        bring(design)
+        register_design(design)
     return DesignName(design)
 
 
@@ -108,5 +108,5 @@ def propose(name: str, base: str = "repaired", **rules: Callable[..., object]) -
     made = made.but_called(
         name, f"{name}: your own {own}", " ".join(words), f"{SOURCE}; other slots as in {base}"
     )
-    bring(made)
+    register_design(made)
     return DesignName(made)

@@ -45,7 +45,7 @@ KIP = Kip(
             "A right that is revoked",
             "Brokers check rights when a request arrives. What they accepted before a right was revoked stays valid.",
             SIMPLIFIED,
-            handler="cluster.operating.deleted",
+            handler="cluster.operating.remove_acl",
             scenario="kip-11-name-lost",
             test="scenarios/test_kip_11.py::test_who_loses_its_name_can_end_nothing_and_another_principal_can",
             page="10-transactions-kip-98",

@@ -28,7 +28,7 @@ KIP = Kip(
             "The leader returns the offset of the first record with that timestamp or a later one, "
             "below the end that the consumer may read to. If there is none, it returns -1.",
             MODELLED,
-            handler="brokers.logs.partition_log.found_at",
+            handler="brokers.logs.partition_log.find_by_time",
             scenario=STORY,
             test="brokers/test_partition_leader.py::test_a_record_is_found_by_its_time_below_what_may_be_read",
             page=PAGE,

@@ -35,7 +35,7 @@ KIP = Kip(
             "After five failed attempts the record is archived without a copy. A new leader starts "
             "its attempts again.",
             MODELLED,
-            handler="brokers.share_leaders.share_dead_letters.answered",
+            handler="brokers.share_leaders.share_dead_letters.continue_copy",
             test="brokers/test_share_groups_shipped.py::test_after_five_attempts_a_record_is_archived_without_a_copy",
             note="there is no delay between the attempts",
             scenario="kip-1191-no-copy",
@@ -70,7 +70,7 @@ KIP = Kip(
             "A broker attempts a copy up to five times after NOT_LEADER_OR_FOLLOWER or a lost "
             "connection, and a topic's creation if the topic already exists.",
             MODELLED,
-            handler="brokers.share_leaders.share_dead_letters.answered",
+            handler="brokers.share_leaders.share_dead_letters.continue_copy",
             test="brokers/test_dead_letter_topics.py::test_a_copy_and_a_topic_are_tried_five_times",
             scenario="kip-1191-no-copy",
             page="35-share-groups-in-operation",

@@ -83,19 +83,19 @@ AS_IMPLEMENTED = (
         "an abort after a failover (middle, late)",
         "The record becomes AVAILABLE. The delivery that was written with the transactional "
         "acknowledgement still counts.",
-        "brokers.share_leaders.share_loading.loaded",
+        "brokers.share_leaders.share_loading.load_state",
         "kip-1289-draft-failover-abort",
     ),
     _make_row(
         "a transactional acknowledgement survives its leader and its coordinator (middle, late)",
         "Both may move between staging and commit. In memory only (early), the acknowledgement is lost.",
-        "brokers.share_leaders.share_loading.loaded",
+        "brokers.share_leaders.share_loading.load_state",
         "kip-1289-draft-failover",
     ),
     _make_row(
         "the leader reads the state again for the outcome (late)",
         "A response for a leader that was fenced meanwhile is dropped.",
-        "brokers.share_leaders.share_loading.refreshed",
+        "brokers.share_leaders.share_loading.refresh_state",
         "kip-1289-draft-fenced-refresh",
         note="a share-partition has one request in flight at a time, so a read never meets a stage write",
     ),
@@ -108,7 +108,7 @@ AS_IMPLEMENTED = (
     _make_row(
         "a refresh resolves only acknowledgements that the leader noted before the read (late)",
         "A late outcome of one transaction leaves the acknowledgement of the next transaction TX_PENDING.",
-        "brokers.share_leaders.share_loading.refreshed",
+        "brokers.share_leaders.share_loading.refresh_state",
         "kip-1289-draft-late-refresh",
         note="the model notes durable acknowledgements; the draft also compares the producer id and epoch of each",
     ),
@@ -117,7 +117,7 @@ AS_IMPLEMENTED = (
         "Below transaction version 2 the outcome of one transaction does not affect the "
         "acknowledgement of the next if the leader notes records before it reads (late). If the "
         "leader compares only producer id and epoch, the outcome frees it.",
-        "brokers.share_leaders.share_loading.refreshed",
+        "brokers.share_leaders.share_loading.refresh_state",
         "kip-1289-draft-one-epoch",
         note="the late iteration notes the pending records when it reads, one read at a time and "
         "none beside a stage write, so the response never meets another acknowledgement of "
@@ -134,7 +134,7 @@ AS_IMPLEMENTED = (
     _make_row(
         "an abort after the member has left (middle, late)",
         "The record becomes AVAILABLE for another member.",
-        "brokers.share_transactions.share_outcomes.aborted",
+        "brokers.share_transactions.share_outcomes.abort_record",
         "kip-1289-draft-closed-abort",
     ),
     _make_row(
@@ -146,7 +146,7 @@ AS_IMPLEMENTED = (
     _make_row(
         "an abort makes a record AVAILABLE without checking the delivery limit",
         "A record whose transaction always aborts is never archived.",
-        "brokers.share_transactions.share_outcomes.aborted",
+        "brokers.share_transactions.share_outcomes.abort_record",
         "kip-1289-draft-poison",
     ),
     _make_row(

@@ -162,7 +162,7 @@ API = (
         "2.1 thread-safe, and a transaction of several calls",
         "A commit falls between two calls of another thread. In every reading the record is delivered again.",
         MODELLED,
-        "clients.workers.seen_by",
+        "clients.workers.swap_thread",
         "kip-1310-two-threads",
         f"{THREADS}::test_how_every_interleaving_of_two_threads_ends_in_each_reading",
         page=THIRD_PAGE,

@@ -62,7 +62,7 @@ KIP = Kip(
             "Rejected Alternatives: Producer Pooling, counted",
             "A pool saves objects, but no transactions.",
             MODELLED,
-            handler="studies.counting.producers.counted",
+            handler="studies.counting.producers.count_thread",
             test="studies/test_producers.py::test_a_pool_saves_objects_and_no_transactions",
             scenario="kip-447-task-ids",
             page="25-groups-in-a-transaction-kip-447-and-1319",

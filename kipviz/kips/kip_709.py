@@ -35,7 +35,7 @@ KIP = Kip(
             "FindCoordinator version 4: an array of keys",
             "One request looks up the coordinators of several groups.",
             SIMPLIFIED,
-            handler="cluster.topic_authorization.narrowed",
+            handler="cluster.topic_authorization.narrow_to_broker",
             scenario="kip-709-offsets-of-three",
             test=TESTS + "the_groups_of_one_coordinator_go_together",
             page=PAGE,

@@ -156,7 +156,7 @@ KIP = Kip(
             "SubscribedTopicRegex, INVALID_REGULAR_EXPRESSION",
             "A member sends a regular expression, and the broker finds the matching topics.",
             SIMPLIFIED,
-            handler="brokers.membership.subscriptions.resolved",
+            handler="brokers.membership.subscriptions.regex_records",
             scenario="kip-848-regex",
             test="brokers/test_subscriptions.py::test_an_expression_stands_for_the_topics_whose_whole_name_it_matches",
             note="resolved in the heartbeat that sends it or that finds other topics, where Kafka "

@@ -160,7 +160,7 @@ KIP = Kip(
             "A client learns the level from a new connection, and switches between two "
             "transactions. When it switches to version 2, it bumps its epoch first.",
             MODELLED,
-            handler="clients.sending.producer.connected",
+            handler="clients.sending.producer.note_features",
             scenario="kip-890-upgrade",
             test="clients/test_older_transaction_versions.py::test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_epoch",
             page="20-requests-that-arrive-late-kip-890",

@@ -85,7 +85,7 @@ KIP = Kip(
             "An open transaction stays open. The response contains its identity and a new identity "
             "that may end it; the coordinator logs the new one.",
             MODELLED,
-            "brokers.transactions.two_phase.kept",
+            "brokers.transactions.two_phase.keep_transaction",
             "kip-939-dual-write",
             BROKER + "a_kept_transaction_stays_as_it_is_and_its_next_owner_is_logged",
             page=PAGE,
@@ -177,7 +177,7 @@ KIP = Kip(
             "Several transactions of a database at once, several writers",
             "Each transaction has its own prepared state.",
             MODELLED,
-            "clients.transactions.external_database.agreed",
+            "clients.transactions.external_database.take_over_rows",
             "kip-939-two-at-once",
             "clients/test_shared_database.py::test_two_transactions_of_one_database_have_a_state_each",
             note="that the database has a place for each transactional id is our inference",

@@ -167,7 +167,7 @@ KIP = Kip(
             "WriteTxnMarkerRequest: several transactions in one",
             "A coordinator sends the markers of several transactions for one broker in one request.",
             SIMPLIFIED,
-            handler="brokers.transactions.transaction_append.gathered",
+            handler="brokers.transactions.transaction_append.merge_markers",
             scenario="kip-98-markers-together",
             test="cluster/test_markers_together.py::"
             "test_a_new_coordinator_sends_all_markers_for_one_broker_in_one_request",
@@ -315,7 +315,7 @@ KIP = Kip(
             "TransactionStartTimestampMs, TransactionLastUpdateTimestampMs",
             "A record contains when the transaction began and when it was last updated.",
             MODELLED,
-            handler="brokers.transactions.transaction_append.dated",
+            handler="brokers.transactions.transaction_append.add_time",
             test="conformance/test_transactions.py::"
             "test_07_a_clock_that_goes_back_keeps_nobody_from_adding_partitions",
             note="where a spec with a timed clock asks for timestamps in records (stamps)",
@@ -359,7 +359,7 @@ KIP = Kip(
             "Produce: one of several topics is forbidden",
             "The batches for the other topics are appended, and the transaction can only be aborted.",
             MODELLED,
-            handler="cluster.topic_authorization.gathered",
+            handler="cluster.topic_authorization.collect_part",
             scenario="kip-98-two-partitions-forbidden",
             test="cluster/test_several_produced.py::"
             "test_a_forbidden_topic_is_taken_out_of_a_request_and_stands_in_its_answer",
@@ -394,7 +394,7 @@ KIP = Kip(
             "The timeout ends the client's wait, but not the request: a batch in the network may "
             "arrive after the abort.",
             MODELLED,
-            handler="clients.sending.sender.expired",
+            handler="clients.sending.sender.fail_expired",
             scenario="kip-98-in-flight-given-up",
             test="clients/test_several_in_flight.py::"
             "test_a_batch_that_expires_on_the_wire_ends_the_transaction_and_its_answer_is_nobodys",
@@ -489,7 +489,7 @@ KIP = Kip(
             "max.block.ms",
             "A blocking call times out, and afterwards only the same call may be made again.",
             MODELLED,
-            handler="clients.thread.timed_out",
+            handler="clients.thread.time_out_call",
             scenario="kip-98-commit-timed-out",
             test="clients/test_max_block.py::test_the_same_call_again_waits_for_the_same_result",
             page="10-transactions-kip-98",
@@ -509,7 +509,7 @@ KIP = Kip(
             "max.block.ms: sendOffsetsToTransaction()",
             "The call times out; its request is still sent, before the request that ends the transaction.",
             MODELLED,
-            handler="clients.thread.timed_out",
+            handler="clients.thread.time_out_call",
             scenario="kip-98-offsets-timed-out",
             test="clients/test_max_block.py::"
             "test_offsets_of_a_call_that_timed_out_are_in_the_transaction_all_the_same",
@@ -519,7 +519,7 @@ KIP = Kip(
             "max.block.ms: another call",
             "After a timeout the outcome is unknown: any other call throws IllegalStateException.",
             MODELLED,
-            handler="clients.thread.timed_out",
+            handler="clients.thread.time_out_call",
             scenario="kip-98-commit-timed-out-then-abort",
             test="clients/test_max_block.py::test_any_other_call_is_illegal_until_that_one_was_made_again",
             page="10-transactions-kip-98",
@@ -529,7 +529,7 @@ KIP = Kip(
             "A call times out in one thread while another thread continues. The next thread that "
             "makes the same call gets the result that was not returned.",
             MODELLED,
-            handler="clients.transactions.results.left",
+            handler="clients.transactions.results.leave_wait",
             scenario="kip-98-threads-timed-out",
             test="clients/test_shared_producer.py::"
             "test_a_thread_comes_back_without_its_result_and_the_other_one_commits_what_it_asked_for",
@@ -540,7 +540,7 @@ KIP = Kip(
             "Several threads share a transactional producer. send() appends its record before it "
             "checks whether a transaction is open.",
             MODELLED,
-            handler="clients.sending.appending.left_behind",
+            handler="clients.sending.appending.keep_unsent",
             scenario="kip-98-threads-stray-record",
             test="clients/test_shared_producer.py::"
             "test_the_record_of_a_send_that_threw_goes_out_with_the_next_transaction",
@@ -551,7 +551,7 @@ KIP = Kip(
             "Producer API: thread safe, and a commit",
             "EndTxn waits for a record that belongs to no transaction. The commit hangs until the record expires.",
             MODELLED,
-            handler="clients.sending.appending.left_behind",
+            handler="clients.sending.appending.keep_unsent",
             scenario="kip-98-threads-stuck-commit",
             test="clients/test_shared_producer.py::"
             "test_a_commit_waits_for_a_record_that_no_transaction_takes_along_until_it_expires",

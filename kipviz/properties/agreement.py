@@ -82,7 +82,7 @@ def _fold_decision(stores: Stores, event: TransactionDecided) -> Stores:
     outcome = "committed" if event.committed else "aborted"
     stores = stores.but(open=stores.open.without(place), ended=stores.ended.set(state, outcome))
     if not event.committed and state in stores.told:
-        stores = _unheard(
+        stores = _note_unheard(
             stores, f"the database has committed the state {state}, but Kafka has aborted it"
         )
     for record in outputs:
@@ -123,7 +123,7 @@ def _fold_database(stores: Stores, event: DatabaseChanged) -> Stores:
     if event.what == "committed" and state and state not in stores.told:
         stores = stores.but(told=stores.told.set(state, True))
         if stores.ended.get(state) == "aborted":
-            stores = _unheard(
+            stores = _note_unheard(
                 stores, f"the database commits the state {state}, which Kafka has aborted"
             )
     return stores
@@ -153,7 +153,7 @@ def _tear(stores: Stores, reason: str, harm: Harm | None = None) -> Stores:
     return stores if stores.torn else stores.but(torn=reason, harm=harm)
 
 
-def _unheard(stores: Stores, reason: str) -> Stores:
+def _note_unheard(stores: Stores, reason: str) -> Stores:
     return stores if stores.unheard else stores.but(unheard=reason)
 
 

@@ -116,15 +116,15 @@ class Atomic:
                 case SharePartitionLoaded():
                     ledger = _fold_load(ledger, event)
                 case ShareStateReset():
-                    ledger = _begun_anew(ledger, event)
+                    ledger = _forget_decided(ledger, event)
                 case LogPruned():
                     ledger = _note_pruned(ledger, event)
                 case TopicRemade(topic=topic) | TopicDeleted(topic=topic):
-                    ledger = _made_again(ledger, topic)
+                    ledger = _forget_topic(ledger, topic)
                 case OffsetResolved(committed=True) | OffsetCommitted():
                     ledger = _read(ledger, event, outcome.world)
                 case LeaderMoved(partition=partition):
-                    opened = outputs.truncated(ledger.open, partition, outcome.world)
+                    opened = outputs.forget_truncated(ledger.open, partition, outcome.world)
                     if opened is not ledger.open:
                         cut = outputs.add_lost(ledger.cut, ledger.open, opened)
                         ledger = ledger.but(open=opened, cut=cut)
@@ -172,7 +172,7 @@ def silent_groups(world: World) -> tuple[str, ...]:
 
 
 def _fold_append(ledger: Ledger, event: BatchAppended) -> Ledger:
-    opened = outputs.appended(ledger.open, event)
+    opened = outputs.fold_batch(ledger.open, event)
     if opened is not ledger.open:
         return ledger.but(open=opened, cut=outputs.without(ledger.cut, event))
     if event.plain and (put := outputs.outputs_in(event)):
@@ -214,7 +214,7 @@ def _count_replicated(ledger: Ledger, world: World) -> Ledger:
 
 
 def _fold_decision(ledger: Ledger, event: TransactionDecided) -> Ledger:
-    opened, ended = outputs.decided(ledger.open, event)
+    opened, ended = outputs.end_transaction(ledger.open, event)
     cut = ledger.cut.without((event.producer_id, event.producer_epoch))
     ledger = _count_outputs(ledger.but(open=opened, cut=cut), ended)
     for record in () if ledger.broken else ledger.owed:
@@ -276,10 +276,10 @@ def _is_for_good(ledger: Ledger, event: RecordsMoved) -> bool:
 
 def _is_open(ledger: Ledger, record: str) -> bool:
     """Return whether an undecided transaction has an output of a record, or sends one again that a new leader lacks."""
-    return record in _undecided(ledger)
+    return record in _undecided_records(ledger)
 
 
-def _undecided(ledger: Ledger) -> Iterator[str]:
+def _undecided_records(ledger: Ledger) -> Iterator[str]:
     """Yield the records with an output in an undecided transaction, or with one that is sent again."""
     for each in (*ledger.open.values(), *ledger.cut.values()):
         for record, _ in each:
@@ -299,7 +299,7 @@ def _fold_load(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
                 Harm.AGAIN,
             )
     free = ledger.free
-    for record in _undecided(ledger):
+    for record in _undecided_records(ledger):
         if _is_forgotten(record, event):
             free = free.set(record, True)
     for offset in event.held:
@@ -313,7 +313,7 @@ def _is_forgotten(record: str, event: SharePartitionLoaded) -> bool:
     return partition == event.partition and at >= event.start_offset and at not in event.held
 
 
-def _begun_anew(ledger: Ledger, event: ShareStateReset) -> Ledger:
+def _forget_decided(ledger: Ledger, event: ShareStateReset) -> Ledger:
     """Forget the decided outputs of records that an operator wants to be delivered again.
 
     Only decided ones: a transaction that commits after the reset has to count.
@@ -328,7 +328,7 @@ def _begun_anew(ledger: Ledger, event: ShareStateReset) -> Ledger:
     return ledger.but(committed=committed)
 
 
-def _made_again(ledger: Ledger, topic: str) -> Ledger:
+def _forget_topic(ledger: Ledger, topic: str) -> Ledger:
     """Forget a deleted topic; open outputs of its records no longer belong to a record."""
 
     def of(record: str) -> bool:

@@ -48,7 +48,7 @@ class Seen(Part, frozen=True):
 class Expectation(ABC):
     """One expectation: a property with its name, its sentence and its source.
 
-    `breaks` returns the reason why an event breaks it, or ""; `learned` folds the event.
+    `breaks` returns the reason why an event breaks it, or ""; `learn` folds the event.
     """
 
     name = ""
@@ -67,7 +67,7 @@ class Expectation(ABC):
             reason = self.breaks(seen, event, outcome.world)
             if reason:
                 return seen.but(broken=reason)
-            seen = self.learned(seen, event)
+            seen = self.learn(seen, event)
         return seen
 
     def finding(self, seen: Seen) -> Finding:
@@ -78,7 +78,7 @@ class Expectation(ABC):
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
         """Return the reason why an event breaks it, or ""."""
 
-    def learned(self, seen: Seen, event: Event) -> Seen:
+    def learn(self, seen: Seen, event: Event) -> Seen:
         """Fold an event; most expectations store nothing."""
         return seen
 
@@ -152,7 +152,7 @@ class NoWaitForOneself(Expectation):
         if seen.broken:
             return seen
         for event in outcome.events:
-            seen = self.learned(seen, event)
+            seen = self.learn(seen, event)
         reasons = (self.breaks(seen, event, outcome.world) for event in outcome.events)
         return seen.but(broken=next(filter(None, reasons), ""))
 
@@ -163,7 +163,7 @@ class NoWaitForOneself(Expectation):
         waiting = _waiting_for_itself(world)
         return next((_waiting(n, member) for n, member in waiting if n not in seen.watched), "")
 
-    def learned(self, seen: Seen, event: Event) -> Seen:
+    def learn(self, seen: Seen, event: Event) -> Seen:
         """Note the records that returned to their member because their release failed."""
         if not isinstance(event, RecordsMoved):
             return seen
@@ -177,7 +177,7 @@ class NoWaitForOneself(Expectation):
 class _GivenBack(Expectation):
     """An expectation about records that an abort returned to their member."""
 
-    def learned(self, seen: Seen, event: Event) -> Seen:
+    def learn(self, seen: Seen, event: Event) -> Seen:
         """Watch a record that moves from TX_PENDING to ACQUIRED until it moves on."""
         if not isinstance(event, RecordsMoved):
             return seen
@@ -245,7 +245,7 @@ class RejectionStays(Expectation):
                 )
         return ""
 
-    def learned(self, seen: Seen, event: Event) -> Seen:
+    def learn(self, seen: Seen, event: Event) -> Seen:
         """Note the types of a staging, and keep them while it is staged; a free record starts over.
 
         Another member may stage a record that it has lost: that does not count as a rejection.

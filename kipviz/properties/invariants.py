@@ -452,8 +452,8 @@ def _fold_event(facts: Facts, event: Event, world: World) -> Facts:
                 starts=facts.starts.without(key),
                 done=_forget_partition(facts.done, group, partition),
                 outcomes=_forget_partition(facts.outcomes, group, partition),
-                staging=share_facts.undecided(facts, facts.staging, group, partition),
-                votes=share_facts.undecided(facts, facts.votes, group, partition),
+                staging=share_facts.forget_decided(facts, facts.staging, group, partition),
+                votes=share_facts.forget_decided(facts, facts.votes, group, partition),
             )
         case MessageSent(message=TxnShareAcknowledgeResponse() as answer):
             for result in answer.responses:
@@ -532,7 +532,7 @@ def _fold_append(facts: Facts, event: BatchAppended) -> Facts:
             ended=facts.ended.set(place, event.producer_epoch),
             markers=facts.markers.set(marker, event.control),
         )
-    return facts.but(starts=share_facts.begun_at(facts.starts, event.records))
+    return facts.but(starts=share_facts.fold_starts(facts.starts, event.records))
 
 
 def _records(event: RecordsMoved) -> list[str]:

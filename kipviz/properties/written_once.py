@@ -47,9 +47,9 @@ class WrittenOnce:
         for event in () if seen.broken else outcome.events:
             match event:
                 case BatchAppended():
-                    seen = seen.but(open=outputs.appended(seen.open, event))
+                    seen = seen.but(open=outputs.fold_batch(seen.open, event))
                 case TransactionDecided():
-                    opened, ended = outputs.decided(seen.open, event)
+                    opened, ended = outputs.end_transaction(seen.open, event)
                     seen = seen.but(open=opened)
                     for record, _ in ended:
                         seen = _count_record(seen, record)

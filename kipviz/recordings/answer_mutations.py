@@ -12,7 +12,7 @@ from kipviz.recordings.judging.uncompared_fields import LEFT_OUT
 OFF = (1, -1)
 
 
-def changed(found: Any) -> Iterator[Any]:
+def mutate_answer(found: Any) -> Iterator[Any]:
     """Yield a recorded answer with one of its numbers changed, for every place that is compared."""
     yield from (other for _, other in changes(found))
 

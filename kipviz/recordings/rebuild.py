@@ -16,7 +16,7 @@ from types import MappingProxyType
 from kipviz.cluster.real.rebuilt_cluster import GONE, Entry, PassedOver
 from kipviz.core.outside.validation import several
 from kipviz.core.values import Value
-from kipviz.recordings.decoded.group_records import OF_GROUPS, named, topics_told
+from kipviz.recordings.decoded.group_records import OF_GROUPS, name_topics, topics_told
 from kipviz.recordings.decoded.internal_topics import (
     DECODERS,
     GROUP_KINDS,
@@ -299,7 +299,7 @@ def _record(record: LoggedRecord, said: Logged | None, topics: dict[str, str]) -
                 said.batches,
             )
         case LoggedGroupRecord(said=Value() as told):
-            return named(told, topics)
+            return name_topics(told, topics)
         case LoggedGroupRecord(tombstone=True, kind=kind) if kind in GROUPS_THEMSELVES:
             return PassedOver(GONE, said.group)
         case LoggedGroupRecord():

@@ -126,7 +126,7 @@ class Recording(Value, frozen=True):
         found = [p for p in self.segments if p.rpartition("-")[0] == topic]
         return tuple(sorted(found, key=lambda p: int(p.rpartition("-")[2])))
 
-    def logged(self, topic: str) -> tuple[Logged, ...]:
+    def decode_topic(self, topic: str) -> tuple[Logged, ...]:
         """Decode all records of an internal topic, one partition after the other.
 
         Raises:

@@ -15,7 +15,7 @@ from kipviz.records.placement import topic_of
 Shares = dict[str, tuple[str, ...]]
 
 
-def balanced(
+def balance_partitions(
     partitions: tuple[str, ...],
     topics: Mapping[str, tuple[str, ...]],
     had: Mapping[str, tuple[str, ...]],

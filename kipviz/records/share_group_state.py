@@ -146,7 +146,7 @@ def merge(
     out = clip(stored, start_offset)
     for batch in clip(new, start_offset):
         out = _lay_over(out, batch, rank)
-    return _coalesced(out)
+    return _coalesce(out)
 
 
 def replace(
@@ -160,7 +160,7 @@ def replace(
     out = clip(stored, start_offset)
     for batch in clip(new, start_offset):
         out = _lay_over(out, batch, None)
-    return _coalesced(out)
+    return _coalesce(out)
 
 
 def clip(batches: tuple[StateBatch, ...], start_offset: int) -> tuple[StateBatch, ...]:
@@ -208,7 +208,7 @@ def _lay_over(
     return tuple(out)
 
 
-def _coalesced(batches: tuple[StateBatch, ...]) -> tuple[StateBatch, ...]:
+def _coalesce(batches: tuple[StateBatch, ...]) -> tuple[StateBatch, ...]:
     out: list[StateBatch] = []
     for batch in batches:
         alike = bool(out) and rank_by_number(out[-1]) == rank_by_number(batch)

@@ -75,10 +75,10 @@ class _Said(msgspec.Struct, frozen=True):
     seed: int | None = None
 
 
-def written(scenario: ServedScenario, nodes: Mapping[int, int]) -> dict[str, Any]:
+def encode_served(scenario: ServedScenario, nodes: Mapping[int, int]) -> dict[str, Any]:
     """Return a served cluster as a trace file stores it; `nodes` are the numbers that its nodes get there."""
     spec = b64encode(serialize(scenario.spec)).decode("ascii")
-    said = _Said(spec, scenario.clients, renumbered(scenario.lines, nodes), scenario.seed)
+    said = _Said(spec, scenario.clients, renumber_lines(scenario.lines, nodes), scenario.seed)
     found: dict[str, Any] = msgspec.to_builtins(said)
     return found
 
@@ -102,6 +102,8 @@ def read(said: Mapping[str, Any], design: str) -> ServedScenario:
     return served_scenario(spec, design, known.clients, known.lines, known.seed)
 
 
-def renumbered(lines: tuple[ClientLine, ...], nodes: Mapping[int, int]) -> tuple[ClientLine, ...]:
+def renumber_lines(
+    lines: tuple[ClientLine, ...], nodes: Mapping[int, int]
+) -> tuple[ClientLine, ...]:
     """Return log lines with the new numbers of their nodes, without those whose node is gone."""
     return tuple(line.but(node=nodes[line.node]) for line in lines if line.node in nodes)

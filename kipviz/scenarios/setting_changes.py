@@ -171,7 +171,7 @@ def _of_application(app: ApplicationSpec, *, timed: bool) -> Iterator[Setting]:
         yield Setting(f"{app.name}.{RESET}", AUTO_OFFSET_RESET.asks, now, (*RESET_OPTIONS, *own))
 
 
-def changed(
+def apply_changes(
     spec: ClusterSpec, design: Design, changes: Sequence[str]
 ) -> tuple[ClusterSpec, Design]:
     """Return the cluster and the design after some changes, each of the form name=value.
@@ -203,7 +203,7 @@ def under(story: Scenario, design: Design, settings: Sequence[str]) -> Scenario:
     """
     slots = [slot.name for slot in SLOTS]
     own = [change for change in settings if change.partition("=")[0].strip() not in slots]
-    spec, _ = changed(story.spec, design, own)
+    spec, _ = apply_changes(story.spec, design, own)
     return story.but(spec=spec.but(budget=story.spec.budget))
 
 

@@ -26,7 +26,7 @@ from kipviz.cluster.world import host_of
 from kipviz.designs.catalogue import design
 from kipviz.messages.message import Message
 from kipviz.scenarios.scenario import Scenario
-from kipviz.scenarios.served_scenario import renumbered, served_scenario
+from kipviz.scenarios.served_scenario import renumber_lines, served_scenario
 from kipviz.serving.client_log import LogLines
 from kipviz.serving.delivery_rules import RUNNING, message_named, rule
 from kipviz.serving.served_cluster import ServedCluster, node_of
@@ -379,7 +379,7 @@ class Server:
         """
         with self._running():
             names = []
-            for action, _ in self.cluster.overdue():
+            for action, _ in self.cluster.overdue_transactions():
                 names.append(action.transactional_id)
                 if action.transactional_id == transactional_id:
                     self.cluster.take(action)
@@ -478,7 +478,7 @@ class Server:
             lines = tuple(cluster.client_lines)
         if until is not None:
             trace, nodes = trace.jump(node_of(trace, until)).only(())
-            lines = renumbered(lines, nodes)
+            lines = renumber_lines(lines, nodes)
         scenario = served_scenario(self._spec, self._design.name, clients, lines, self._seed)
         return Run(scenario, self._design, scenario.model(self._design), trace)
 

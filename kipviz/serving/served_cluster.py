@@ -537,7 +537,7 @@ class ServedCluster:
             rule.seen = 1
             self.take(CrashBroker(broker))
 
-    def overdue(self) -> Iterator[tuple[TimeOutTransaction, int]]:
+    def overdue_transactions(self) -> Iterator[tuple[TimeOutTransaction, int]]:
         """Yield the transactions with a transaction.timeout.ms, each with that timeout."""
         for (broker, _, shard), role in self.world.roles.items():
             if not isinstance(role, TransactionCoordinator):

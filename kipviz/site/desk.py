@@ -17,7 +17,7 @@ from kipviz.designs.catalogue import CATALOGUE
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.page_parts import Part
-from kipviz.widgets.comparing.alignment import compared
+from kipviz.widgets.comparing.alignment import compare_payloads
 from kipviz.widgets.pages.line import line_of
 from kipviz.widgets.stepping.files import file_of
 from kipviz.widgets.stepping.lines import Lab
@@ -131,7 +131,7 @@ def compare(name: str, left: str, right: str) -> str:
     """
     sides = [Lab(runs.play(name, design)).payload for design in (left, right)]
     lines = (line_of(sides[0], [], 0), line_of(sides[1], [], 0))
-    return _line(compared(sides[0], sides[1], lines, (0, 0), (left, right)))
+    return _line(compare_payloads(sides[0], sides[1], lines, (0, 0), (left, right)))
 
 
 def search(name: str, design: str, faults: str, states_max: int = STATES_MAX) -> str:

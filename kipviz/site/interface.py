@@ -52,12 +52,12 @@ def page() -> str:
     parts = [HEAD, PROMISE.format(version=kipviz.__version__), "## Functions and classes\n\n"]
     parts += [part for name in names for part in _entry(f"kipviz.{name}", getattr(kipviz, name))]
     parts.append("## What they return\n\nEach method is shown with its first sentence.\n\n")
-    for cls in returned(names):
+    for cls in returned_classes(names):
         parts += [f"### {cls.__name__}\n\n", *_render_docstring(cls), *_methods(cls)]
     return "".join(parts).rstrip() + "\n"
 
 
-def returned(names: list[str]) -> tuple[type, ...]:
+def returned_classes(names: list[str]) -> tuple[type, ...]:
     """Return the kipviz classes that the functions of these names return, ordered by name."""
     found = {
         cls
@@ -198,12 +198,12 @@ def _inline(text: str) -> str:
     """Escape Markdown's special characters outside code."""
     parts = re.split(r"(`+[^`]+`+)", text)
     return "".join(
-        f"`{part.strip('`')}`" if n % 2 else re.sub(r"\S.*\S|\S", _escaped, part)
+        f"`{part.strip('`')}`" if n % 2 else re.sub(r"\S.*\S|\S", _escape_words, part)
         for n, part in enumerate(parts)
     )
 
 
-def _escaped(words: re.Match[str]) -> str:
+def _escape_words(words: re.Match[str]) -> str:
     return plain(words[0])
 
 

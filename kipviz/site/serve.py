@@ -36,7 +36,7 @@ def server(root: Path, port: int) -> http.server.ThreadingHTTPServer:
     sent: list[tuple[str, int]] = []
 
     @cache
-    def packed(file: Path) -> bytes:
+    def compress(file: Path) -> bytes:
         return gzip.compress(file.read_bytes(), 6, mtime=0)
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -51,7 +51,7 @@ def server(root: Path, port: int) -> http.server.ThreadingHTTPServer:
             kind = TYPES.get(file.suffix) or mimetypes.guess_type(file.name)[0]
             kind = kind or "application/octet-stream"
             pack = kind.startswith(PACKED) and "gzip" in self.headers.get("Accept-Encoding", "")
-            self._answer(200, packed(file) if pack else file.read_bytes(), kind, pack=pack)
+            self._answer(200, compress(file) if pack else file.read_bytes(), kind, pack=pack)
 
         def _answer(self, status: int, body: bytes, kind: str, *, pack: bool = False) -> None:
             sent.append((self.path, len(body)))

@@ -33,13 +33,13 @@ from pyspark.sql import functions as f
 
 from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
 from kipviz.properties.harm import Harm
-from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed_for
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blame_for_harm
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.spark.campaign import spark_schema
 from kipviz.spark.saved.log_digests import what_is_damaged
-from kipviz.spark.sessions.failures import explained
-from kipviz.spark.sessions.progress import watched
+from kipviz.spark.sessions.failures import explain_error
+from kipviz.spark.sessions.progress import watch_action
 from kipviz.spark.sessions.session import cores, first_line
 from kipviz.spark.whole_runs import (
     A_RUN,
@@ -308,7 +308,7 @@ def blame_of(scenario: str, finding: str) -> str:
         spec = scenario_named(scenario).spec
     except UnknownScenario:
         return ""  # a log of another version, or a user's own
-    return blamed_for(spec, Harm(finding))
+    return blame_for_harm(spec, Harm(finding))
 
 
 def audit_log(
@@ -332,12 +332,12 @@ def audit_log(
     """
     events = read_events(spark, path)
     try:
-        return watched(spark, partial(_audited, spark, events), on_progress, switch)
+        return watch_action(spark, partial(_audit_events, spark, events), on_progress, switch)
     except Exception as error:
-        raise explained(error) from error
+        raise explain_error(error) from error
 
 
-def _audited(spark: SparkSession, events: DataFrame) -> AuditResult:
+def _audit_events(spark: SparkSession, events: DataFrame) -> AuditResult:
     files = sorted(events.inputFiles())
     return _in_one_pass(spark, files) or by_joins(events)
 

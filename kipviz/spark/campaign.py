@@ -25,8 +25,8 @@ from kipviz.campaigns.result import CampaignResult
 from kipviz.campaigns.verdict_rows import COLUMNS
 from kipviz.spark.saved.saved_runs import KeptRuns
 from kipviz.spark.sessions.cold_start import StartingSession, runs_while_starting
-from kipviz.spark.sessions.failures import CampaignFailed, explained
-from kipviz.spark.sessions.progress import watched
+from kipviz.spark.sessions.failures import CampaignFailed, explain_error
+from kipviz.spark.sessions.progress import watch_action
 from kipviz.spark.sessions.session import cores
 from kipviz.spark.workers.package_archive import ship
 from kipviz.spark.workers.worker_memory import sparing
@@ -248,9 +248,9 @@ def on_spark(
     try:
         frame = verdict_frame(spark, plan, partitions, places)
         first, last = places or (0, plan.jobs)
-        table = watched(spark, frame.toArrow, in_runs(on_progress, last - first), switch)
+        table = watch_action(spark, frame.toArrow, in_runs(on_progress, last - first), switch)
     except Exception as error:
-        raise explained(error) from error
+        raise explain_error(error) from error
     if on_progress is not None:
         on_progress(last - first, last - first)  # a Connect server does not report the last tasks
     return _in_job_order(table)

@@ -19,7 +19,7 @@ from kipviz.recordings.judging.accept_shares import (
     AcceptShare,
     ShareAnswers,
     ask_share,
-    gathered,
+    merge_shares,
     shares_of,
 )
 from kipviz.recordings.judging.request_book import RequestBook
@@ -27,8 +27,8 @@ from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.request_context.evidence import Evidence
 from kipviz.spark.campaign import spark_schema
-from kipviz.spark.sessions.failures import explained
-from kipviz.spark.sessions.progress import watched
+from kipviz.spark.sessions.failures import explain_error
+from kipviz.spark.sessions.progress import watch_action
 from kipviz.spark.sessions.session import cores
 from kipviz.spark.workers.package_archive import ship
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 ROWS = pa.schema([("said", pa.binary())])
 
 
-def judged_on(
+def judge_on_spark(
     spark: SparkSession,
     evidence: Evidence,
     on_progress: OnProgress | None = None,
@@ -62,14 +62,14 @@ def judged_on(
     body = partial(ask_shares, evidence=evidence, shares=shares)
     asked = spark.range(0, len(shares), 1, len(shares)).mapInArrow(body, spark_schema(ROWS))
     try:
-        rows = watched(spark, asked.toArrow, on_progress, switch).to_pylist()
+        rows = watch_action(spark, asked.toArrow, on_progress, switch).to_pylist()
     except Exception as error:
-        raise explained(error) from error
+        raise explain_error(error) from error
     # An odd request may hold numbers that no plain format has. The bytes come from our own tasks, not from a file.
     found = [pickle.loads(row["said"]) for row in rows]  # noqa: S301
     for problem in (each for each in found if isinstance(each, RecordingError)):
         raise problem
-    return gathered(evidence, found)
+    return merge_shares(evidence, found)
 
 
 def ask_shares(

@@ -43,7 +43,7 @@ from kipviz.recordings.auditing.audit_findings import LogFinding
 from kipviz.recordings.auditing.audit_rules import findings_together
 from kipviz.recordings.auditing.gathered_evidence import GatheredEvidence, keys_of
 from kipviz.recordings.auditing.log_audit import AuditPlan, LogAudit, audit_of, audit_plan
-from kipviz.recordings.auditing.partition_fold import NAMED_TOPICS, joined, joined_extent
+from kipviz.recordings.auditing.partition_fold import NAMED_TOPICS, join_stretches, joined_extent
 from kipviz.recordings.auditing.single_evidence import findings_alone
 from kipviz.recordings.auditing.stretches import (
     ExtentIn,
@@ -55,8 +55,8 @@ from kipviz.recordings.auditing.stretches import (
 from kipviz.recordings.files.log_parts import PART_BYTES
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.spark.campaign import spark_schema
-from kipviz.spark.sessions.failures import explained
-from kipviz.spark.sessions.progress import watched
+from kipviz.spark.sessions.failures import explain_error
+from kipviz.spark.sessions.progress import watch_action
 from kipviz.spark.sessions.session import cores
 from kipviz.spark.workers.package_archive import ship
 
@@ -112,14 +112,16 @@ def audit_logs_on(
     """
     plan = audit_plan(paths, topics, part_bytes)
     try:
-        return watched(spark, partial(_audited, spark, plan, check_crc), on_progress, switch)
+        return watch_action(
+            spark, partial(_audit_plan, spark, plan, check_crc), on_progress, switch
+        )
     except RecordingError:
         raise
     except Exception as error:
-        raise explained(error) from error
+        raise explain_error(error) from error
 
 
-def _audited(spark: SparkSession, plan: AuditPlan, check_crc: bool) -> LogAudit:
+def _audit_plan(spark: SparkSession, plan: AuditPlan, check_crc: bool) -> LogAudit:
     ship(spark)
     at_once = 4 * cores(spark)
     size = sum(part.end - part.start for parts in plan.partitions for part in parts)
@@ -204,15 +206,15 @@ def _read(share: tuple[Stretch, ...], buckets: int, *, check_crc: bool) -> Itera
             for each in read_stretch(stretch, buckets, check_crc=check_crc):
                 out.add(each)
                 if out.count >= _AT_ONCE:
-                    yield out.taken()
+                    yield out.take_rows()
     except RecordingError as problem:
         said = _encode((problem.file, problem.at, problem.why))
         yield _as_batch([(FAILURE, -1, said)])
-    yield out.taken()
+    yield out.take_rows()
 
 
 class _Rows:
-    """The rows found since the last call of `taken`, by bucket."""
+    """The rows found since the last call of `take_rows`, by bucket."""
 
     def __init__(self, buckets: int) -> None:
         self.buckets = buckets
@@ -238,7 +240,7 @@ class _Rows:
             for bucket in {key % self.buckets: None for key in keys_of(each)}:
                 self.evidence.setdefault(bucket, []).append(each)
 
-    def taken(self) -> pa.RecordBatch:
+    def take_rows(self) -> pa.RecordBatch:
         """Return the rows, and start again with none."""
         rows = [(EVIDENCE, bucket, _encode(some)) for bucket, some in self.evidence.items()]
         rows += [(NAMED, bucket, _encode(some)) for bucket, some in self.named.items()]
@@ -262,11 +264,11 @@ def join_names(batches: Iterable[pa.RecordBatch], *, buckets: int) -> Iterator[p
     """
     out = _Rows(buckets)
     for _, said in _by_bucket(batches):
-        for each in joined(each for some in said for each in _NAMED.decode(some)):
+        for each in join_stretches(each for some in said for each in _NAMED.decode(some)):
             out.add(each)
             if out.count >= _AT_ONCE:
-                yield out.taken()
-    yield out.taken()
+                yield out.take_rows()
+    yield out.take_rows()
 
 
 def judge_buckets(
@@ -288,7 +290,7 @@ def judge_buckets(
                     ends.append(each)
                 else:
                     together.add(each)
-            for each in joined(ends):
+            for each in join_stretches(ends):
                 together.add(each)
             found: list[LogFinding] = []
             for producer in together.producers():

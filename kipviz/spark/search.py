@@ -39,8 +39,8 @@ from kipviz.checking.search.search_result import (
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.spark.campaign import check_partitions, spark_schema
 from kipviz.spark.saved.saved_levels import KeptLevels
-from kipviz.spark.sessions.failures import CampaignFailed, explained, worker_died
-from kipviz.spark.sessions.progress import watched
+from kipviz.spark.sessions.failures import CampaignFailed, explain_error, worker_died
+from kipviz.spark.sessions.progress import watch_action
 from kipviz.spark.sessions.session import cores, is_on_this_machine, session
 from kipviz.spark.workers.package_archive import ship
 from kipviz.spark.workers.state_bytes import Packing
@@ -227,7 +227,7 @@ class _Levels:
         self._levels.append(self._kept_or_written("level-0", lambda: first))
         self._keys.append(self._levels[0])
         while self._waiting:
-            reached = bounds.reached(self.states, self._reached, broken=0)
+            reached = bounds.find_limit(self.states, self._reached, broken=0)
             if reached is not None:
                 return reached
             self._tell()
@@ -303,7 +303,7 @@ class _Levels:
             broken = sql.array_contains(sql.split("broken", SEPARATOR), prop.name)
             columns.append(sql.min(sql.when(new & broken, sql.col("way"))).alias(f"broken_{at}"))
         summed = self._level(level).groupBy("depth").agg(*columns).sort("depth")
-        rows = self._done(summed.collect)
+        rows = self._run_job(summed.collect)
         if not rows:  # no state follows
             self.depth, self._waiting = self._reached, 0
         for row in rows:
@@ -356,7 +356,7 @@ class _Levels:
         resolved = self._find_resolved(links, calm.withColumnRenamed("key", "after"))
         due = waiting.join(resolved, "key", "left_anti").select("way", "state")
         due = self._read(self._write_frame(due, "due"), "way binary, state binary")
-        asked_of = self._done(due.count)
+        asked_of = self._run_job(due.count)
         if not asked_of:
             return
         parts = min(asked_of, 4 * cores(self._spark))
@@ -384,7 +384,7 @@ class _Levels:
         from pyspark.sql import functions as sql
 
         calm = calm.join(links.select("after").distinct(), "after", "left_semi")
-        if self._done(links.count) <= LINKS_AT_ONCE:
+        if self._run_job(links.count) <= LINKS_AT_ONCE:
             rows = links.unionByName(
                 calm.select(sql.lit(None).cast("binary").alias("before"), "after")
             )
@@ -394,7 +394,7 @@ class _Levels:
         while True:
             waves.append(self._write_frame(wave, f"wave-{len(waves)}"))
             last, every = (self._read(waves[-1:], "key binary"), self._read(waves, "key binary"))
-            if not self._done(last.count):
+            if not self._run_job(last.count):
                 return every
             after = last.withColumnRenamed("key", "after")
             wave = links.join(after, "after", "left_semi").select(sql.col("before").alias("key"))
@@ -418,7 +418,7 @@ class _Levels:
         """Write a frame, completely or not at all; return its path."""
         path = f"{self._place}/{name}"
         writer = frame.write.mode("overwrite").option("compression", "zstd")
-        self._done(lambda: writer.parquet(path))
+        self._run_job(lambda: writer.parquet(path))
         return path
 
     def _kept_or_written(self, name: str, make: Callable[[], DataFrame]) -> str:
@@ -427,20 +427,20 @@ class _Levels:
             return f"{self._place}/{name}"
         path = self._write_frame(make(), name)
         if self._kept is not None:
-            self._done(partial(self._kept.keep, name))
+            self._run_job(partial(self._kept.keep, name))
         return path
 
     def _one_row(self, frame: DataFrame) -> Any:
-        return self._done(frame.collect)[0]
+        return self._run_job(frame.collect)[0]
 
-    def _done(self, action: Callable[[], T]) -> T:
+    def _run_job(self, action: Callable[[], T]) -> T:
         """Run a job; retry it if a worker was lost, because all its input is in files."""
         for left in reversed(range(ATTEMPTS)):
             try:
-                return watched(self._spark, action, lambda *_: self._tell(), self._switch)
+                return watch_action(self._spark, action, lambda *_: self._tell(), self._switch)
             except Exception as error:
                 if not worker_died(error):
-                    raise explained(error) from error
+                    raise explain_error(error) from error
                 if not left:
                     raise CampaignFailed(
                         f"a worker process died {ATTEMPTS} times at depth {self._reached + 1}"

@@ -315,7 +315,7 @@ STUDIES: tuple[Study, ...] = (
             ),
             _slot("free (the test plan)"),
         ),
-        timing=latency.aborted,
+        timing=latency.abort_delays,
     ),
     Study(
         "B11",
@@ -379,7 +379,7 @@ STUDIES: tuple[Study, ...] = (
         "KIP-1289 'REJECT'; KIP-1191",
         "With the vote in the log the copy is made once the commit is known, at least once; an abort "
         "copies nothing. A copy that is itself an output of the transaction is there exactly once.",
-        counting=share_counts.rejected,
+        counting=share_counts.follow_rejected,
     ),
     Study(
         "B31",

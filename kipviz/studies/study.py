@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from kipviz.checking.judging.budgets import budget_of, budget_words
 from kipviz.checking.judging.verdicts import BREAKS, SO_FAR, Judged, judge, property_named
 from kipviz.checking.search.search_result import Bounds
-from kipviz.checking.timed.critical_path import Latencies, checked
+from kipviz.checking.timed.critical_path import Latencies, validate_latencies
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 
@@ -184,7 +184,7 @@ def answers(
     Raises:
         BadLatency: if a latency is not valid.
     """
-    latencies = latencies.but(work_ms=checked(latencies).work_ms or study.work_ms)
+    latencies = latencies.but(work_ms=validate_latencies(latencies).work_ms or study.work_ms)
     times = None if study.timing is None else study.timing(latencies)
     if times is not None and not (study.counting or study.parts or study.rivals):
         yield Answer(study, *times, assumptions=latencies.words)

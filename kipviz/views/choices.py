@@ -6,7 +6,7 @@ import msgspec
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
-from kipviz.clients.workers import seen_by
+from kipviz.clients.workers import swap_thread
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
@@ -128,7 +128,7 @@ def _sub(world: World, action: ClusterAction) -> str:
             who = f"B{action.broker} → {action.source}"
         return f"{who} · {summary(message)}" if message else who
     if isinstance(action, Step):
-        app = seen_by(world.applications[action.application], action.thread)
+        app = swap_thread(world.applications[action.application], action.thread)
         return app.program[app.line].text.strip()
     if isinstance(action, CrashBroker):
         led = [p for p, held in world.image.leaders.items() if held.leader == action.broker]

@@ -94,7 +94,7 @@ class Lifetimes:
             branch._open.setdefault(row["card"], {})[row["id"]] = _Open(inherited, None)
         return branch
 
-    def joined(self) -> Lifetimes:
+    def join_parent(self) -> Lifetimes:
         """Return this branch with everything that it shares with its parent, as a whole that has no parent.
 
         The parent must have none itself; neither of the two may grow afterwards.

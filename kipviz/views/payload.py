@@ -35,7 +35,7 @@ from kipviz.messages.events import (
 from kipviz.messages.message import Message
 from kipviz.properties.verdict import BROKEN, Finding, States, title_of
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed_for
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blame_for_harm
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.scenarios.setting_changes import settings
@@ -291,7 +291,7 @@ class Telling:
     def _verdict(self, k: int, name: str, found: Finding) -> None:
         """Record the verdict on a property from a step on; a second one for the same step replaces the first."""
         status, reason = found.status, found.reason
-        if status == BROKEN and (whose := blamed_for(self._model.spec, found.harm)):
+        if status == BROKEN and (whose := blame_for_harm(self._model.spec, found.harm)):
             reason = f"{reason}; {THE_PROGRAM}: {whose}"
         before = self._open_verdicts.get(name)
         if before and (before["state"], before["reason"]) == (status, reason):

@@ -224,7 +224,7 @@ class Owned(Value, frozen=True):
     coordinator: int
 
 
-def listed(
+def list_ids(
     ask: Ask, broker: int, not_seen: NotSeen, **filters: tuple[object, ...]
 ) -> tuple[str, ...] | None:
     """Return the transactional ids that a broker coordinates and that match a filter; None without an answer."""
@@ -239,7 +239,7 @@ def listed(
     return tuple(each["TransactionalId"] for each in told["TransactionStates"])
 
 
-def described(ask: Ask, broker: int, names: Iterable[str], not_seen: NotSeen) -> Iterator[Owned]:
+def describe_ids(ask: Ask, broker: int, names: Iterable[str], not_seen: NotSeen) -> Iterator[Owned]:
     """Yield a coordinator's descriptions of transactional ids."""
     for some in _chunks(names, NAMES_AT_ONCE):
         try:

@@ -47,11 +47,11 @@ from kipviz.watching.admin_queries import (
     ProducerNow,
     ShareGroupNow,
     cluster_now,
-    described,
+    describe_ids,
     ends_of,
     groups_at,
     has_no_authorizer,
-    listed,
+    list_ids,
     producers_of,
     share_groups,
     unstable_of,
@@ -114,7 +114,7 @@ def look(ask: Ask, clock: Callable[[], int], servers: str = SERVERS) -> Look:
     Raises:
         NoAnswer: if no broker returns the cluster's metadata.
     """
-    return _Looking(ask, servers).done(clock)
+    return _Looking(ask, servers).query_all(clock)
 
 
 class _Looking:
@@ -126,7 +126,7 @@ class _Looking:
         self.before = cluster_now(ask)
         self.nothing_hidden = has_no_authorizer(ask)
 
-    def done(self, clock: Callable[[], int]) -> Look:
+    def query_all(self, clock: Callable[[], int]) -> Look:
         """Query in the order with the most reliable result: logs, coordinators, groups, logs again."""
         first = self._logs()
         opened = {p: _open_of(producers) for p, producers in first.items() if _open_of(producers)}
@@ -189,12 +189,12 @@ class _Looking:
         found: list[Owned] = []
         for broker, _ in self.before.brokers:
             states = tuple(STATE_NAMES[state] for state in _OPEN)
-            names = listed(self.ask, broker, self.not_seen, StateFilters=states)
-            more = listed(self.ask, broker, self.not_seen, ProducerIdFilters=ids) if ids else ()
+            names = list_ids(self.ask, broker, self.not_seen, StateFilters=states)
+            more = list_ids(self.ask, broker, self.not_seen, ProducerIdFilters=ids) if ids else ()
             if names is None or more is None:
                 self.answered = False
             wanted = tuple(sorted({*(names or ()), *(more or ())}))
-            described_now = list(described(self.ask, broker, wanted, self.not_seen))
+            described_now = list(describe_ids(self.ask, broker, wanted, self.not_seen))
             if len(described_now) < len(wanted):
                 self.answered = False
             found += described_now

@@ -245,12 +245,12 @@ def _knock(addresses: list[str], timeout_s: float) -> None:
     Raises:
         Unreachable: if none of them accepts a connection.
     """
-    why = list(_closed(addresses, timeout_s))
+    why = list(_find_closed(addresses, timeout_s))
     if len(why) == len(addresses):
         raise Unreachable("; ".join(why))
 
 
-def _closed(addresses: list[str], timeout_s: float) -> Iterator[str]:
+def _find_closed(addresses: list[str], timeout_s: float) -> Iterator[str]:
     for each in addresses:
         host, _, port = each.rpartition(":")
         try:

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
-from kipviz.core.outside.printable import shown
+from kipviz.core.outside.printable import escape_line
 from kipviz.recordings.auditing.audit_findings import moment_of, span_of
 from kipviz.settings.client_configs import TRANSACTIONAL_ID
 from kipviz.watching.admin_queries import ShareGroupNow
@@ -61,7 +61,7 @@ def _body(look: Look) -> Iterator[str]:
     yield f'<p class="state">{mark} {word}</p>'
     if look.not_seen:
         yield f"<p>Not everything could be asked: {_text('; '.join(look.not_seen))}</p>"
-    for part in (_open, _held_back, _pending, _shares):
+    for part in (_open, _render_held_back, _pending, _shares):
         yield from part(look)
     yield "<h2>In words, with the ways out</h2><pre>"
     yield "\n".join(_text(line) for line in lines(look))
@@ -93,7 +93,7 @@ def _open(look: Look) -> Iterator[str]:
     )
 
 
-def _held_back(look: Look) -> Iterator[str]:
+def _render_held_back(look: Look) -> Iterator[str]:
     return _table(
         "Last stable offsets held back",
         ("partition", "last stable offset", "high watermark", "by", "since", "hanging"),
@@ -168,7 +168,7 @@ def _number(number: int) -> str:
 
 def _text(words: str) -> str:
     """Return text from a cluster with all special characters escaped."""
-    return escape(shown(words))
+    return escape(escape_line(words))
 
 
 class WatchPage:

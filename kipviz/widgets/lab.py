@@ -18,7 +18,7 @@ from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.scenarios.library import is_scenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.role_cards.own_view import OwnView, View, own_views
-from kipviz.widgets.stepping.autosave import Keeper, recovered
+from kipviz.widgets.stepping.autosave import Keeper, recover_run
 from kipviz.widgets.stepping.lines import Lab
 from kipviz.widgets.stepping.stepper import Stepper
 
@@ -129,7 +129,7 @@ def _open_kept(path: str | os.PathLike[str], scenario: str | None, design: str |
     try:
         run = runs.load(path)
     except TraceFileError as wrong:
-        run, said = recovered(path, wrong)
+        run, said = recover_run(path, wrong)
         warnings.warn(said, KeptFileDamaged, stacklevel=4)
     under = run.scenario.designs[0] if design is None else design
     if scenario is not None and (run.scenario.name, run.design.name) != (scenario, under):

@@ -14,10 +14,14 @@ from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.outside.validation import path as path_given
 from kipviz.core.outside.validation import several
 from kipviz.designs.catalogue import design as design_named
-from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacted_in, partitions_of
+from kipviz.recordings.decoded.cluster_metadata import (
+    ClusterMetadata,
+    compacted_topics,
+    partitions_of,
+)
 from kipviz.recordings.decoded.elections import (
     Decision,
-    elected_of,
+    election_times,
     elections_of,
     placements_of,
 )
@@ -92,8 +96,8 @@ def run_of_logs(
             topics,
             torn_tail=torn_tail,
             topic_ids=topic_ids,
-            elected=elected_of(decisions),
-            compacted=compacted_in(known),
+            elected=election_times(decisions),
+            compacted=compacted_topics(known),
             damages=damages,
             go_on=_name_progress(go_on, "logs read"),
         )
@@ -138,7 +142,9 @@ def _entries_around(
     window = window_at(folders, *at, most, topics)
     damages += window.damages
     ids = {**topic_ids, **topic_ids_in(folders.partitions)}
-    entries = entries_among(window.partitions, ids, elected=elected_of(decisions), damages=damages)
+    entries = entries_among(
+        window.partitions, ids, elected=election_times(decisions), damages=damages
+    )
     return entries, max(1, sum(entry.at_ms >= window.begins_ms for entry in entries))
 
 

@@ -17,7 +17,7 @@ RELEASE = Path(__file__).resolve().parents[1] / "recordings" / "kafka-4.4.0"
 NAMES = ("members", "transaction-answers")
 
 
-def repeated(evidence: Evidence, times: int) -> Evidence:
+def repeat_requests(evidence: Evidence, times: int) -> Evidence:
     """Return the evidence with its requests so many times."""
     whole = [x for x in evidence.exchanges if not x.problem]
     round_ms = max(x.answered_ms for x in whole) - min(x.received_ms for x in whole) + 1
@@ -32,7 +32,7 @@ def repeated(evidence: Evidence, times: int) -> Evidence:
 def main(times: int, *, on_spark: bool) -> None:
     """Judge the requests in one process, and on Spark where that is wanted."""
     for name in NAMES:
-        evidence = repeated(of_recording(RELEASE / name), times)
+        evidence = repeat_requests(of_recording(RELEASE / name), times)
         count = len(evidence.exchanges)
         start = time.perf_counter()
         one = of_evidence(evidence)
@@ -41,10 +41,10 @@ def main(times: int, *, on_spark: bool) -> None:
             f"{name}, one process: {count:,} requests, {seconds:.1f} s, {count / seconds:,.0f} a second"
         )
         if on_spark:
-            from kipviz.spark.conformance import judged_on
+            from kipviz.spark.conformance import judge_on_spark
             from kipviz.spark.sessions.session import session
 
-            judge = partial(judged_on, session())
+            judge = partial(judge_on_spark, session())
             for turn in ("cold", "warm"):
                 start = time.perf_counter()
                 found = of_evidence(evidence, judge)

@@ -241,7 +241,7 @@ class Side:
         self.session: CDPSession = self.page.context.new_cdp_session(self.page)
         self.session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
-    def spent(self) -> dict[str, float]:
+    def milliseconds(self) -> dict[str, float]:
         """The milliseconds of the page's thread so far, by part."""
         told = {
             one["name"]: one["value"]
@@ -253,19 +253,19 @@ class Side:
         """What the first picture of a page takes."""
         self.page.bring_to_front()
         self.page.goto("about:blank")
-        before = self.spent()
+        before = self.milliseconds()
         self.page.goto(path.as_uri())
         wait_painted(self.page)
-        after = self.spent()
+        after = self.milliseconds()
         # A page that is loaded counts from nothing, unless it has the renderer of the page before.
         return {part: after[part] - min(before[part], after[part]) for part in after}
 
     def walk(self, script: str, argument: Any, count: int) -> dict[str, float]:
         """What each step of a walk takes."""
         self.page.bring_to_front()
-        before = self.spent()
+        before = self.milliseconds()
         self.page.evaluate(script, argument)
-        after = self.spent()
+        after = self.milliseconds()
         return {part: (after[part] - before[part]) / count for part in after}
 
 

@@ -163,7 +163,7 @@ def tables() -> None:
         )
 
 
-def appended(log: Log[Record], count: int = 1024) -> float:
+def time_appends(log: Log[Record], count: int = 1024) -> float:
     """Return the nanoseconds per append, over whole chunks."""
     record = Record(1)
 
@@ -175,7 +175,7 @@ def appended(log: Log[Record], count: int = 1024) -> float:
     return nanoseconds(work, 20) / count
 
 
-def rolled(log: Log[Record], count: int = 1024) -> float:
+def time_digests(log: Log[Record], count: int = 1024) -> float:
     """Return the nanoseconds per append when every digest is asked for."""
     record = Record(1)
     log.digest  # noqa: B018  remembered from here on
@@ -204,12 +204,12 @@ def logs() -> None:
     heading("Log: append")
     short, long = Log.of([Record(0)] * SHORT), Log.of([Record(0)] * LONG)
     plain = (Record(0),) * LONG
-    row(f"number {LONG:,}", appended(long), f"number {SHORT:,}", appended(short))
-    row("  with its digest", rolled(long), f"number {SHORT:,}", rolled(short))
+    row(f"number {LONG:,}", time_appends(long), f"number {SHORT:,}", time_appends(short))
+    row("  with its digest", time_digests(long), f"number {SHORT:,}", time_digests(short))
     row("  memory", bytes_per_append(long), f"number {SHORT:,}", bytes_per_append(short), "B")
     row(
         f"number {LONG:,}",
-        appended(long),
+        time_appends(long),
         "a tuple that long",
         nanoseconds(lambda: (*plain, plain[0]), 50),
     )
@@ -222,7 +222,7 @@ def logs() -> None:
     )
 
 
-def walked(trace: Trace, steps: int) -> Trace:
+def walk(trace: Trace, steps: int) -> Trace:
     go = Go()
     for _ in range(steps):
         trace = trace.take(go)
@@ -235,21 +235,21 @@ def steps() -> None:
     world, go = model.initial(), Go()
     bare = nanoseconds(lambda: model.step(world, go))
     count = 2_000
-    near = nanoseconds(lambda: walked(Trace.start(model), count), 3) / count
-    late = walked(Trace.start(model), 20_000)
-    far = nanoseconds(lambda: walked(late, count), 3) / count
+    near = nanoseconds(lambda: walk(Trace.start(model), count), 3) / count
+    late = walk(Trace.start(model), 20_000)
+    far = nanoseconds(lambda: walk(late, count), 3) / count
     row("take: the step and its node", near, "the step alone", bare)
     row("take: steps from 20,000 on", far, "steps from 0 on", near)
 
-    def searched() -> None:
+    def search() -> None:
         here = world
         for _ in range(count):
             here = model.step(here, go).world
             model.search_key(here)
 
-    row("step and search key", nanoseconds(searched, 2) / count, "the step alone", bare)
+    row("step and search key", nanoseconds(search, 2) / count, "the step alone", bare)
     tracemalloc.start()
-    kept = walked(Trace.start(model), count)
+    kept = walk(Trace.start(model), count)
     used = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     whole = len(pickle.dumps(kept.world))

@@ -117,7 +117,7 @@ def _set(rows, offsets, pids, sequences, times):
     rows[:, : HEADER.itemsize] = heads.view(np.uint8).reshape(len(rows), -1)
 
 
-def timed(what, work, batches, against=None):
+def time_work(what, work, batches, against=None):
     """Do some work, print how long it took; return its result and the processor's seconds."""
     start, busy = time.perf_counter(), processor_seconds()
     result = work()
@@ -152,13 +152,13 @@ def main(batches: int, *, on_spark: bool, only_audits: bool) -> None:
     """Make the log, read and audit it in several ways, and open a window of it."""
     with tempfile.TemporaryDirectory(prefix="kipviz-bench-") as place:
         folder = Path(place)
-        hanging, _ = timed("made", lambda: made_log(folder, batches), batches)
+        hanging, _ = time_work("made", lambda: made_log(folder, batches), batches)
         print(f"{sum(f.stat().st_size for f in folder.glob('*/*.log')) / 1e6:,.0f} MB")
-        there, floor = timed("walk", lambda: walk(folder), batches)
+        there, floor = time_work("walk", lambda: walk(folder), batches)
         parts = log_folders([folder]).parts
         for check_crc in () if only_audits else (False, True):
             crc = "with" if check_crc else "without"
-            rows, _ = timed(
+            rows, _ = time_work(
                 f"rows of batches, {crc} checksums, one process",
                 lambda check_crc=check_crc: sum(
                     b.num_rows for p in parts for b in rows_of(p, "batches", check_crc=check_crc)
@@ -167,14 +167,14 @@ def main(batches: int, *, on_spark: bool, only_audits: bool) -> None:
                 floor,
             )
             assert rows == there
-        found, _ = timed("audit, one process", lambda: audit_logs([folder]), there, floor)
+        found, _ = time_work("audit, one process", lambda: audit_logs([folder]), there, floor)
         kinds = [each.kind for each in found.findings]
         assert kinds == ["hanging"] * hanging, (len(kinds), hanging, found.findings[:3])
         if on_spark:
             spark_too(folder, there, floor, found, only_audits=only_audits)
         places = [(late.partition, late.offset) for late in found.findings[-1:]]
         at = (places or [("orders-0", 0)])[0]
-        timed("window in the stepper", lambda: run_of_logs(folder, at=at), there, floor)
+        time_work("window in the stepper", lambda: run_of_logs(folder, at=at), there, floor)
 
 
 def spark_too(folder, there, floor, found, *, only_audits):
@@ -183,19 +183,19 @@ def spark_too(folder, there, floor, found, *, only_audits):
     from kipviz.spark.log_audit import audit_logs_on
     from kipviz.spark.sessions.session import session, stop
 
-    spark, _ = timed("Spark starts", session, there)
+    spark, _ = time_work("Spark starts", session, there)
     register(spark)
     for turn in ("cold", "warm"):
         for checksums_too in () if only_audits else ("false", "true"):
             frame = spark.read.format("kafka-log").option("checksums", checksums_too)
-            counted, _ = timed(
+            counted, _ = time_work(
                 f"kafka-log on Spark, {turn}, checksums {checksums_too}",
                 lambda frame=frame: frame.load(str(folder)).groupBy("partition").count().collect(),
                 there,
                 floor,
             )
             assert sum(row["count"] for row in counted) == there
-        same, _ = timed(
+        same, _ = time_work(
             f"audit on Spark, {turn}", lambda: audit_logs_on(spark, [folder]), there, floor
         )
         assert same == found

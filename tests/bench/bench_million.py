@@ -71,7 +71,7 @@ WAYS: dict[str, tuple[str, Callable[[int], Counts]]] = {
 }
 
 
-def timed(name: str, work: Callable[[int], Counts], depth: int) -> tuple[Counts, float, float]:
+def time_work(name: str, work: Callable[[int], Counts], depth: int) -> tuple[Counts, float, float]:
     """The counts, and the seconds on the wall and of the processor, printed."""
     start, busy = time.perf_counter(), processor_seconds()
     counts = work(depth)
@@ -87,7 +87,7 @@ def timed(name: str, work: Callable[[int], Counts], depth: int) -> tuple[Counts,
 
 def main(depth: int, ways: str) -> None:
     chosen = WAYS if ways == "all" else {ways: WAYS[ways]}
-    took = {way: timed(*named, depth) for way, named in chosen.items()}
+    took = {way: time_work(*named, depth) for way, named in chosen.items()}
     stop()
     counts = {each[0] for each in took.values()}
     if len(counts) > 1:

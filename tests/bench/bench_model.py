@@ -78,14 +78,14 @@ class Calm:
         return chosen
 
 
-def walked(trace: Trace, calm: Calm, steps: int) -> Trace:
+def walk(trace: Trace, calm: Calm, steps: int) -> Trace:
     model = trace.model
     for _ in range(steps):
         trace = trace.take(calm.choose(model, trace.world))
     return trace
 
 
-def timed(work: Callable[[], object]) -> float:
+def time_work(work: Callable[[], object]) -> float:
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -107,7 +107,7 @@ def simpy_message() -> float:
 
     environment.process(sender())
     environment.process(receiver())
-    return timed(environment.run) / count
+    return time_work(environment.run) / count
 
 
 def row(title: str, value: str, note: str = "") -> None:
@@ -121,7 +121,7 @@ def windows_of(
     calm, trace, windows = Calm(), Trace.start(model, observers), []
     for _ in range(steps // WINDOW):
         begun = time.process_time()
-        trace = walked(trace, calm, WINDOW)
+        trace = walk(trace, calm, WINDOW)
         windows.append((time.process_time() - begun) / WINDOW)
     return trace, windows
 
@@ -168,9 +168,9 @@ def main() -> None:
 
 def memory(model: ClusterModel) -> None:
     calm, count = Calm(), STEPS // 10
-    trace = walked(Trace.start(model), calm, WINDOW)
+    trace = walk(Trace.start(model), calm, WINDOW)
     tracemalloc.start()
-    kept = walked(trace, calm, count)
+    kept = walk(trace, calm, count)
     used = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     row("bytes of a step", f"{used / count:,.0f}", f"over {len(kept) - 1:,} steps")
@@ -180,13 +180,13 @@ def search_keys(model: ClusterModel) -> None:
     calm, count = Calm(), STEPS // 10
     world = model.initial()
 
-    def searched() -> None:
+    def search() -> None:
         here = world
         for _ in range(count):
             here = model.step(here, calm.choose(model, here)).world
             model.search_key(here)
 
-    row("microseconds of a step with its search key", f"{timed(searched) / count * 1e6:.1f}")
+    row("microseconds of a step with its search key", f"{time_work(search) / count * 1e6:.1f}")
 
 
 if __name__ == "__main__":

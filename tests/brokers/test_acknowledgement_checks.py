@@ -24,7 +24,7 @@ from tests.brokers.share_place import (
     RENEW,
     TXP,
     SharePlace,
-    said,
+    batch_of,
 )
 from tests.messages.shares import stages
 
@@ -79,23 +79,23 @@ def test_a_record_is_staged_by_who_staged_it_as_long_as_it_is_pending(
 ) -> None:
     assert checks.is_staged_by(record, request(), int(ACCEPT)) is staged
     me = share({} if record is None else {4: record})
-    assert checks.is_staged_again(me, request(said(4, 4))) is staged
+    assert checks.is_staged_again(me, request(batch_of(4, 4))) is staged
 
 
 def test_a_staging_of_nothing_repeats_none_and_one_of_more_than_was_staged_neither() -> None:
     me = share({4: VOTE, 5: HELD})
     assert not checks.is_staged_again(me, request())
-    assert not checks.is_staged_again(me, request(said(4, 5)))
+    assert not checks.is_staged_again(me, request(batch_of(4, 5)))
 
 
 def test_whether_locks_may_be_renewed_is_asked_of_a_renewal_alone() -> None:
     """KIP-1222, share.renew.acknowledge.enable."""
     on = SharePlace(group={"renew_acknowledge_enable": False}).on
     me = share({4: HELD})
-    taken = checks.batch_checks(me, said(4, 4), on)
+    taken = checks.batch_checks(me, batch_of(4, 4), on)
     assert error_of(taken) is Errors.NONE
     assert [name for name, _ in facts(taken)] == ["acknowledge type", "first offset", "last offset"]
-    assert facts(checks.batch_checks(me, said(4, 4, RENEW), on))[-1] == (
+    assert facts(checks.batch_checks(me, batch_of(4, 4, RENEW), on))[-1] == (
         "share.renew.acknowledge.enable",
         False,
     )
@@ -110,9 +110,9 @@ def test_a_batch_begins_at_the_start_or_where_something_is_in_memory(
 ) -> None:
     """SharePartition.fetchSubMapForAcknowledgementBatch: floorEntry of the first offset."""
     me = share({7: HELD, 8: HELD}, start=5)
-    assert error_of(checks.batch_checks(me, said(first, 8), SharePlace().on)) is error
+    assert error_of(checks.batch_checks(me, batch_of(first, 8), SharePlace().on)) is error
     nothing = share({}, start=5)
-    (*_, decided) = checks.batch_checks(nothing, said(first, 8), SharePlace().on)
+    (*_, decided) = checks.batch_checks(nothing, batch_of(first, 8), SharePlace().on)
     assert (decided.name, decided.found, decided.error) == ("first offset", -1, WRONG)
 
 
@@ -123,7 +123,7 @@ def test_a_batch_begins_at_the_start_or_where_something_is_in_memory(
 def test_a_delivery_that_is_staged_is_the_one_that_is_in_memory(
     deliveries: tuple[tuple[int, int], ...], found: int | None, error: Errors
 ) -> None:
-    asked = request(said(4, 4), deliveries=deliveries)
+    asked = request(batch_of(4, 4), deliveries=deliveries)
     (*_, last) = checks.stage_checks(share({4: HELD}), asked, SharePlace().on)
     assert (last.name, last.found, last.error) == ("delivery that is staged", found, error)
 

@@ -39,7 +39,7 @@ ACLS = (OUT, PREFIX, EVERY, GROUP)
 TO = ReplyTo("operator/admin", 1, 0)
 
 
-def done(handler, request, acls=ACLS) -> Effects:
+def call_handler(handler, request, acls=ACLS) -> Effects:
     desk = Desk(kafka_apis, KafkaApis(), leaders={})
     desk.image = {"acls": acls}
     return handler(desk.role, request, TO, desk.on)
@@ -75,7 +75,7 @@ def test_an_acl_goes_over_the_wire_and_comes_back_as_the_same(acl):
     ],
 )
 def test_a_filter_means_what_kafka_s_does(wanted, meant):
-    told = answer(done(aa.on_describe_acls, DescribeAcls(wanted)))
+    told = answer(call_handler(aa.on_describe_acls, DescribeAcls(wanted)))
     assert told.error is Errors.NONE
     assert told.acls == tuple(map(aa.entry_of, meant))
 
@@ -85,7 +85,7 @@ def test_a_filter_deletes_all_that_it_means_and_says_what_that_was():
         AclFilter("TOPIC", "output-A", MATCH, operation="WRITE"),
         AclFilter(principal="User:app-1"),
     )
-    effects = done(aa.on_delete_acls, DeleteAcls(filters))
+    effects = call_handler(aa.on_delete_acls, DeleteAcls(filters))
     assert effects.acls == (EVERY,)
     assert effects.events == tuple(
         AclsChanged(acl.words, created=False) for acl in (OUT, PREFIX, GROUP)
@@ -96,7 +96,7 @@ def test_a_filter_deletes_all_that_it_means_and_says_what_that_was():
 
 
 def test_a_filter_that_means_nothing_changes_nothing_and_is_no_error():
-    effects = done(aa.on_delete_acls, DeleteAcls((AclFilter("CLUSTER"),)))
+    effects = call_handler(aa.on_delete_acls, DeleteAcls((AclFilter("CLUSTER"),)))
     assert effects.acls is None
     assert effects.events == ()
     assert answer(effects).error is Errors.NONE
@@ -109,7 +109,7 @@ def test_each_acl_is_created_by_itself_and_one_that_is_there_is_no_error():
         AclEntry("TOPIC", "", LITERAL, "User:app-3", "READ"),
     )
     entries = (aa.entry_of(OUT), wrong[0], aa.entry_of(new), wrong[1])
-    effects = done(aa.on_create_acls, CreateAcls(entries))
+    effects = call_handler(aa.on_create_acls, CreateAcls(entries))
     told = answer(effects)
     none, invalid = Errors.NONE, Errors.INVALID_REQUEST
     assert told.errors == (none, invalid, none, invalid)
@@ -127,7 +127,7 @@ def test_each_acl_is_created_by_itself_and_one_that_is_there_is_no_error():
 
 
 def test_what_is_there_already_changes_nothing():
-    effects = done(aa.on_create_acls, CreateAcls((aa.entry_of(OUT),)))
+    effects = call_handler(aa.on_create_acls, CreateAcls((aa.entry_of(OUT),)))
     assert (effects.acls, effects.events) == (None, ())
 
 
@@ -140,14 +140,14 @@ REQUESTS = (
 
 @pytest.mark.parametrize(("handler", "request_"), REQUESTS, ids=["describe", "create", "delete"])
 def test_where_everything_is_allowed_there_are_no_acls_to_speak_of(handler, request_):
-    effects = done(handler, request_, acls=None)
+    effects = call_handler(handler, request_, acls=None)
     assert answer(effects).error is Errors.SECURITY_DISABLED
     assert [check.name for check in effects.checks] == ["authorizer configured"]
     assert error_of(effects.checks) is Errors.SECURITY_DISABLED
     assert effects.acls is None
 
 
-def asked(acls, request_):
+def ask_broker(acls, request_):
     """Let a broker of a cluster take a request of app-1; give its answer and the ACLs after it."""
     model = model_of(small_spec().but(acls=acls))
     turn = model.turn(model.initial())
@@ -160,7 +160,7 @@ def asked(acls, request_):
 @pytest.mark.parametrize(("_", "request_"), REQUESTS, ids=["describe", "create", "delete"])
 def test_who_may_not_alter_the_cluster_changes_nothing_and_each_part_says_so(_, request_):
     acls = (GROUP,)
-    told, after = asked(acls, request_)
+    told, after = ask_broker(acls, request_)
     assert told.error is Errors.CLUSTER_AUTHORIZATION_FAILED
     assert after == acls
 
@@ -168,15 +168,15 @@ def test_who_may_not_alter_the_cluster_changes_nothing_and_each_part_says_so(_, 
 def test_who_may_alter_the_cluster_may_list_the_acls_too_and_who_may_list_them_may_not_alter():
     alter = Acl("app-1", A, Resource.CLUSTER)
     describe = Acl("app-1", Operation.DESCRIBE, Resource.CLUSTER)
-    assert asked((alter,), DescribeAcls(AclFilter()))[0].error is Errors.NONE
-    assert asked((describe,), DescribeAcls(AclFilter()))[0].error is Errors.NONE
-    told, _ = asked((describe,), DeleteAcls((AclFilter(),)))
+    assert ask_broker((alter,), DescribeAcls(AclFilter()))[0].error is Errors.NONE
+    assert ask_broker((describe,), DescribeAcls(AclFilter()))[0].error is Errors.NONE
+    told, _ = ask_broker((describe,), DeleteAcls((AclFilter(),)))
     assert told.error is Errors.CLUSTER_AUTHORIZATION_FAILED
 
 
 def test_one_may_delete_the_right_by_which_one_deletes():
     alter = Acl("app-1", A, Resource.CLUSTER)
-    told, after = asked((alter, GROUP), DeleteAcls((AclFilter(),)))
+    told, after = ask_broker((alter, GROUP), DeleteAcls((AclFilter(),)))
     assert told.error is Errors.NONE
     assert after == ()
 

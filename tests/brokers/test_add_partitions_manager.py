@@ -55,7 +55,7 @@ def names(desk: Desk) -> list[list[str]]:
     return [[t.transactional_id for t in r.message.transactions] for r in desk.requests]
 
 
-def told(desk: Desk) -> list[tuple[str, str, Errors]]:
+def list_answers(desk: Desk) -> list[tuple[str, str, Errors]]:
     """Whose question came to what: name, tag, error."""
     calls = [call.message for call in desk.local]
     assert all(isinstance(c, LocalCall) and c.role == Role.PARTITION_LEADER for c in desk.local)
@@ -68,10 +68,10 @@ def test_the_first_question_goes_out_and_the_others_wait_for_its_answer(desk: De
     assert names(desk) == [["t"]]
     assert desk.role.nodes[0].waiting == (about("u"), about("v"))
     answer(desk)
-    assert told(desk) == [("t", "1", Errors.NONE)]
+    assert list_answers(desk) == [("t", "1", Errors.NONE)]
     assert names(desk) == [["t"], ["u", "v"]]
     answer(desk, error=Errors.CONCURRENT_TRANSACTIONS)
-    assert told(desk)[1:] == [(name, "", Errors.CONCURRENT_TRANSACTIONS) for name in "uv"]
+    assert list_answers(desk)[1:] == [(name, "", Errors.CONCURRENT_TRANSACTIONS) for name in "uv"]
     assert desk.role == KafkaApis(), "nothing is remembered"
 
 
@@ -93,7 +93,7 @@ def test_each_transaction_has_its_own_answer(desk: Desk) -> None:
     )
     said = AddPartitionsToTxnResponse(results)
     desk.do(manager.on_answered(desk.role, said, desk.on, "4"))
-    assert told(desk)[1:] == [("t", "", Errors.NONE), ("u", "", Errors.INVALID_TXN_STATE)]
+    assert list_answers(desk)[1:] == [("t", "", Errors.NONE), ("u", "", Errors.INVALID_TXN_STATE)]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_of_two_questions_that_wait_about_one_name_one_makes_room(
 ) -> None:
     old, new = about("u", before, tag="old"), about("u", after, tag="new")
     ask(desk, about("t"), old, about("v"), new)
-    assert told(desk) == [("u", refused, error)]
+    assert list_answers(desk) == [("u", refused, error)]
     assert desk.role.nodes[0].waiting == (
         (about("v"), new) if refused == "old" else (old, about("v"))
     )
@@ -117,9 +117,9 @@ def test_of_two_questions_that_wait_about_one_name_one_makes_room(
 
 def test_a_question_that_is_on_its_way_makes_no_room(desk: Desk) -> None:
     ask(desk, about("t", tag="1"), about("t", tag="2"))
-    assert told(desk) == []
+    assert list_answers(desk) == []
     answer(desk)
-    assert told(desk) == [("t", "1", Errors.NONE)]
+    assert list_answers(desk) == [("t", "1", Errors.NONE)]
     assert names(desk) == [["t"], ["t"]]
 
 

@@ -75,20 +75,24 @@ def test_the_states_have_the_names_that_operators_know():
 )
 def test_a_list_has_what_passes_every_filter_and_never_the_dead(filters, found):
     """TransactionStateManager.listTransactionStates; a pattern has to match the whole name."""
-    answer = asked.listing(COORDINATOR, ListTransactions(**filters), aged())[0]
+    answer = asked.listing(COORDINATOR, ListTransactions(**filters), context_with_ages())[0]
     assert [t.transactional_id for t in answer.transactions] == found
 
 
 def test_names_of_states_that_there_are_not_are_told():
-    answer = asked.listing(COORDINATOR, ListTransactions(("Ongoing", "Hanging")), aged())[0]
+    answer = asked.listing(
+        COORDINATOR, ListTransactions(("Ongoing", "Hanging")), context_with_ages()
+    )[0]
     assert (answer.error, answer.unknown_states) == (Errors.NONE, ("Hanging",))
     assert answer.transactions == (TransactionListing("my-a", 4, S.ONGOING),)
 
 
 def test_a_pattern_that_is_none_and_a_coordinator_that_loads_are_errors():
-    bad = asked.listing(COORDINATOR, ListTransactions(pattern="("), aged())[0]
+    bad = asked.listing(COORDINATOR, ListTransactions(pattern="("), context_with_ages())[0]
     assert bad.error is Errors.INVALID_REGULAR_EXPRESSION
-    loading = asked.listing(COORDINATOR.but(loading=True), ListTransactions(), aged())[0]
+    loading = asked.listing(COORDINATOR.but(loading=True), ListTransactions(), context_with_ages())[
+        0
+    ]
     assert loading.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
 
 
@@ -103,7 +107,9 @@ def test_how_long_a_transaction_has_taken_is_looked_up_only_for_who_asks_for_it(
 
 def test_a_pattern_is_compared_only_where_there_is_one():
     for pattern, named in (("", []), ("my-.*", ["regular expression"])):
-        checks = asked.listing(COORDINATOR, ListTransactions(pattern=pattern), aged())[1]
+        checks = asked.listing(COORDINATOR, ListTransactions(pattern=pattern), context_with_ages())[
+            1
+        ]
         assert [c.name for c in checks] == ["loading", *named, "transactional ids known"]
 
 
@@ -155,13 +161,13 @@ def test_a_broker_without_coordinators_has_an_empty_list(front):
     assert answer == ListTransactionsResponse(Errors.NONE)
 
 
-def described(name, role=COORDINATOR):
+def describe(name, role=COORDINATOR):
     desk = Desk(transaction_coordinator, role, leaders={HOME: 1})
     return desk.ask(asked.on_describe_transactions, DescribeTransactions(name))
 
 
 def test_a_description_has_what_the_coordinator_knows():
-    assert described("my-a") == DescribeTransactionsResponse(
+    assert describe("my-a") == DescribeTransactionsResponse(
         Errors.NONE, "my-a", S.ONGOING, 60_000, 4, 1, ("out-0",)
     )
 
@@ -169,11 +175,11 @@ def test_a_description_has_what_the_coordinator_knows():
 @pytest.mark.parametrize(("name", "error"), [("", 42), ("nobody", 105), ("dead", 105), ("my-b", 0)])
 def test_a_name_that_nobody_has_cannot_be_described(name, error):
     """TransactionCoordinator.handleDescribeTransactions."""
-    assert described(name).error == error
+    assert describe(name).error == error
 
 
 def test_a_coordinator_that_loads_does_not_describe():
-    loading = described("my-a", COORDINATOR.but(loading=True))
+    loading = describe("my-a", COORDINATOR.but(loading=True))
     assert loading.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
 
 
@@ -193,7 +199,7 @@ def test_the_producers_of_a_log_are_told_with_what_they_have_open():
 AGES = (("my-a", 40_000), ("your-c", 90_000))
 
 
-def aged():
+def context_with_ages():
     """What a coordinator looks at while a clock counts how long ago transactions began."""
     on = Desk(transaction_coordinator, COORDINATOR, leaders={HOME: 1, "out-0": 3}).on
     return on.but(ages=AGES)
@@ -211,7 +217,9 @@ def aged():
 )
 def test_a_filter_for_a_duration_looks_at_the_last_beginning(duration, found):
     """What has never begun has no beginning, and Kafka lists it always (start timestamp -1)."""
-    answer = asked.listing(COORDINATOR, ListTransactions(duration_ms=duration), aged())[0]
+    answer = asked.listing(
+        COORDINATOR, ListTransactions(duration_ms=duration), context_with_ages()
+    )[0]
     assert [t.transactional_id for t in answer.transactions] == found
 
 

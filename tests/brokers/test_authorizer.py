@@ -15,7 +15,7 @@ from kipviz.brokers.transactions import administration
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.exceptions import REQUESTS as NAMED
-from kipviz.clients.exceptions import thrown
+from kipviz.clients.exceptions import exception_for
 from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.sending import producer
 from kipviz.clients.shares import share_consumer
@@ -55,7 +55,7 @@ from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS, REQUESTS, request
 from tests.clients.parts import assigned_consumer_of, init_transactions, producer_of
 from tests.messages.offset_fetches import response_of
-from tests.messages.shares import fetched
+from tests.messages.shares import fetch_response
 
 Op, R = Operation, Resource
 EACH_NEED = [(name, at) for name, needs in NEEDS.items() for at in range(len(needs))]
@@ -66,7 +66,7 @@ def acl(need, name="", *, allow=True, principal="app-1"):
     return Acl(principal, need.operation, need.resource, name or NAME[need.resource], allow)
 
 
-def refused(name, *acls, source="app-1/producer"):
+def refusal_of(name, *acls, source="app-1/producer"):
     return a.refusal(acls, source, request(name))
 
 
@@ -88,25 +88,25 @@ def test_a_request_without_one_of_its_needs_gets_the_error_of_that_resource(name
     """KafkaApis: the first thing that is missing decides."""
     needs = NEEDS[name]
     if needs[at].hides:
-        assert refused(name, *(acl(need) for need in needs[:at])) is Errors.NONE
+        assert refusal_of(name, *(acl(need) for need in needs[:at])) is Errors.NONE
         return
     given = [acl(need) for need in needs[:at]]
     if needs[at].operation is Op.DESCRIBE:
         given = [each for each in given if each.resource is not needs[at].resource]
-    assert refused(name, *given) is a.ERROR_OF[needs[at].resource]
+    assert refusal_of(name, *given) is a.ERROR_OF[needs[at].resource]
 
 
 @pytest.mark.parametrize("name", NEEDS)
 def test_a_request_with_all_its_needs_goes_through_and_a_denial_stops_it(name):
     needs = [need for need in NEEDS[name] if not need.hides]
     given = [acl(need) for need in needs]
-    assert refused(name, *given) is Errors.NONE
-    assert refused(name, *[acl(need, principal="*") for need in needs]) is Errors.NONE
+    assert refusal_of(name, *given) is Errors.NONE
+    assert refusal_of(name, *[acl(need, principal="*") for need in needs]) is Errors.NONE
     for need in needs:
         if need.alternative is None:
-            error = refused(name, *given, acl(need, allow=False))
+            error = refusal_of(name, *given, acl(need, allow=False))
             assert error is a.ERROR_OF[need.resource]
-        assert refused(name, *given, acl(need, allow=False, principal="app-2")) is Errors.NONE
+        assert refusal_of(name, *given, acl(need, allow=False, principal="app-2")) is Errors.NONE
 
 
 @pytest.mark.parametrize("name", NEEDS)
@@ -143,8 +143,8 @@ def test_a_transactional_request_needs_write_on_its_id_and_what_its_topics_and_g
 
 
 def test_without_acls_no_topic_is_left_out():
-    assert a.kept_out(None, "app-1/consumer", REQUESTS["Metadata"]) == ()
-    assert a.kept_out((), "app-1/consumer", REQUESTS["Metadata"]) == ("out",)
+    assert a.denied_topics(None, "app-1/consumer", REQUESTS["Metadata"]) == ()
+    assert a.denied_topics((), "app-1/consumer", REQUESTS["Metadata"]) == ("out",)
 
 
 @pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
@@ -163,7 +163,7 @@ def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_ser
 @pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
 def test_every_request_of_a_client_has_an_answer_that_refuses_it(name):
     error = Errors.CLUSTER_AUTHORIZATION_FAILED
-    answer = catalogue.refused(request(name), error)
+    answer = catalogue.reject_request(request(name), error)
     assert type(answer).__name__ == f"{name.partition(',')[0].removesuffix('OfGroup')}Response"
     results = getattr(answer, "results", None) or getattr(answer, "topics", None)
     assert {r.error for r in results} == {error} if results else error_in(answer) is error
@@ -198,7 +198,7 @@ def test_who_may_read_may_describe_and_a_denial_goes_before_every_permission():
 
 def test_either_of_two_operations_lets_an_operator_write_a_marker():
     for operation in (Op.ALTER, Op.CLUSTER_ACTION):
-        assert refused("WriteTxnMarkers", Acl("app-1", operation, R.CLUSTER)) is Errors.NONE
+        assert refusal_of("WriteTxnMarkers", Acl("app-1", operation, R.CLUSTER)) is Errors.NONE
 
 
 def test_what_the_drafts_pages_say_is_kept_as_it_stands():
@@ -217,13 +217,13 @@ def test_an_operator_sees_of_a_transaction_the_topics_that_it_may_describe():
     role = TransactionCoordinator("home-0", 2, transactions=Table.of({"t": known}))
     desk = Desk(administration, role, leaders={"home-0": 1})
 
-    def seen(*acls):
+    def list_visible(*acls):
         desk.image = {"acls": acls}
         asked = DescribeTransactions("t")
         return desk.ask(administration.on_describe_transactions, asked).partitions
 
-    assert seen() == ()
-    assert seen(Acl("*", Op.READ, R.TOPIC, "out")) == ("out-0",)
+    assert list_visible() == ()
+    assert list_visible(Acl("*", Op.READ, R.TOPIC, "out")) == ("out-0",)
 
 
 def test_an_operator_is_told_of_the_names_that_it_may_describe():
@@ -277,14 +277,14 @@ def test_a_refusal_ends_the_transaction_or_the_producer_as_kafkas_handlers_have_
     request_name, error, kind
 ):
     """TransactionManager's handlers, by request and code."""
-    assert thrown(NAMED[request_name], error).kind == kind
+    assert exception_for(NAMED[request_name], error).kind == kind
 
 
 @pytest.mark.parametrize("error", [ID, CLUSTER])
 def test_a_producer_that_may_not_have_its_name_can_ask_again_later(error):
     """Sender.maybeSendAndPollTransactionalRequest: back to UNINITIALIZED."""
     me = init_transactions(producer_of("app-1/producer", "t"))
-    me, _ = producer.sent(me, producer.next_request(me), 1)
+    me, _ = producer.note_sent(me, producer.next_request(me), 1)
     me = producer.on_response(me, InitProducerIdResponse(error))
     assert (me.manager.state, me.done) == (ProducerState.UNINITIALIZED, True)
     assert me.error == f"InitProducerId: {error.name}"
@@ -297,7 +297,7 @@ def test_a_producer_that_may_not_have_its_name_can_ask_again_later(error):
 )
 def test_poll_throws_what_a_consumer_is_refused(answer):
     me = kafka_consumer.poll(assigned_consumer_of("r/consumer", "g", "m", "p-0", 5))
-    me, _ = kafka_consumer.sent(me, kafka_consumer.next_request(me), 1)
+    me, _ = kafka_consumer.note_sent(me, kafka_consumer.next_request(me), 1)
     me = kafka_consumer.on_response(me, answer)
     assert me.done
     assert me.error.endswith(error_of_response(answer).name)
@@ -308,21 +308,21 @@ def test_poll_throws_what_a_consumer_is_refused(answer):
 def test_poll_throws_what_a_share_consumer_is_refused(error):
     me = ShareConsumer("r/consumer", "g", "m", 2, "p-0", 5)
     me = share_consumer.poll(me, lambda *_: ())
-    me, _ = share_consumer.sent(me, share_consumer.next_request(me), 1)
-    me = share_consumer.on_response(me, fetched(error, "p-0"))
+    me, _ = share_consumer.note_sent(me, share_consumer.next_request(me), 1)
+    me = share_consumer.on_response(me, fetch_response(error, "p-0"))
     assert (me.done, me.error) == (True, f"ShareFetch: {error.name}")
 
 
 def test_whoever_may_write_to_some_topic_may_have_an_identity_without_a_name():
     """KIP-679: IDEMPOTENT_WRITE is not asked for where a write is allowed anyway."""
     some = Acl("app-1", Op.WRITE, R.TOPIC, "out*")
-    assert refused(NAMELESS, some) is Errors.NONE
+    assert refusal_of(NAMELESS, some) is Errors.NONE
     one_less = Acl("*", Op.WRITE, R.TOPIC, "out-x", allow=False)
-    assert refused(NAMELESS, some, one_less) is Errors.NONE
+    assert refusal_of(NAMELESS, some, one_less) is Errors.NONE
     all_less = Acl("app-1", Op.WRITE, R.TOPIC, "ou*", allow=False)
-    assert refused(NAMELESS, some, all_less) is Errors.CLUSTER_AUTHORIZATION_FAILED
+    assert refusal_of(NAMELESS, some, all_less) is Errors.CLUSTER_AUTHORIZATION_FAILED
     others = Acl("app-2", Op.WRITE, R.TOPIC, "out")
-    assert refused(NAMELESS, others) is Errors.CLUSTER_AUTHORIZATION_FAILED
+    assert refusal_of(NAMELESS, others) is Errors.CLUSTER_AUTHORIZATION_FAILED
 
 
 def test_one_forbidden_topic_keeps_the_other_partitions_of_a_transaction_out():

@@ -17,9 +17,9 @@ from kipviz.brokers.membership.classic_group import (
     commit_checks,
     common,
     elect_joined_leader,
-    loaded,
+    load_group,
+    make_record,
     next_generation,
-    recorded,
     supports,
     to,
     with_member,
@@ -108,17 +108,17 @@ def test_of_a_static_member_only_the_newest_is_one():
 
 def test_a_group_comes_back_from_its_record_as_it_was_assigned():
     known = group(S.COMPLETING_REBALANCE, A=member(joining=JOINED), B=member(instance_id="i"))
-    back = loaded(recorded("g", known, (Assigned("A", ("src-0",)),)))
+    back = load_group(make_record("g", known, (Assigned("A", ("src-0",)),)))
     assert (back.state, back.generation, back.leader) == (S.STABLE, 3, "A")
     assert back.members["A"] == member(assigned=("src-0",))
     assert back.members["B"] == member(instance_id="i")
-    assert loaded(recorded("g", ClassicGroup(generation=5))).state is S.EMPTY
+    assert load_group(make_record("g", ClassicGroup(generation=5))).state is S.EMPTY
 
 
 def test_a_record_without_an_assignment_leaves_each_member_what_it_has():
     """GroupCoordinatorRecordHelpers.newGroupMetadataRecord of a static member that is started again."""
     known = group(A=member(assigned=("src-0",)), B=member())
-    assert [m.assigned for m in recorded("g", known).members] == [("src-0",), ()]
+    assert [m.assigned for m in make_record("g", known).members] == [("src-0",), ()]
 
 
 def test_who_goes_takes_along_what_waits_for_it_and_no_more():

@@ -17,7 +17,7 @@ from tests.brokers.classic_desk import (
     ask_to_join,
     carry,
     group,
-    made,
+    make_desk,
     over,
     run_out,
     sync,
@@ -26,7 +26,7 @@ from tests.brokers.classic_desk import (
 
 @pytest.fixture
 def desk():
-    return made()
+    return make_desk()
 
 
 def first_generation(desk, *names):

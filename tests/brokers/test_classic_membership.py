@@ -12,7 +12,7 @@ from kipviz.brokers.local_calls import GroupStored
 from kipviz.brokers.membership import classic_membership as classic
 from kipviz.brokers.timers import GroupRebalance, GroupSync, InitialRebalanceDelay, MemberSession
 from kipviz.driving.desk import Desk
-from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved, ClassicGroupMoved
 from kipviz.messages.groups.classic_groups import (
@@ -36,12 +36,12 @@ from tests.brokers.classic_desk import (
     HERE,
     S,
     alone,
-    answered,
+    answer_of,
     ask_to_join,
     beat,
     carry,
     group,
-    made,
+    make_desk,
     over,
     run_out,
     second,
@@ -51,7 +51,7 @@ from tests.brokers.classic_desk import (
 
 @pytest.fixture
 def desk():
-    return made()
+    return make_desk()
 
 
 def test_who_has_no_name_gets_one_and_has_to_come_again(desk):
@@ -85,10 +85,10 @@ def test_an_empty_group_waits_once_more_when_somebody_else_has_joined(desk):
     assert group(desk).state is S.PREPARING_REBALANCE
     over(desk)
     assert group(desk).state is S.COMPLETING_REBALANCE
-    told = answered(desk, "C1.1/join")
+    told = answer_of(desk, "C1.1/join")
     assert (told.generation, told.leader) == (1, "C1.1")
     assert told.members == (Subscribed("C1.1", FRESH), Subscribed("C2.2", FRESH))
-    assert answered(desk, "C2.2/join") == JoinGroupResponse(Errors.NONE, "C2.2", 1, "C1.1")
+    assert answer_of(desk, "C2.2/join") == JoinGroupResponse(Errors.NONE, "C2.2", 1, "C1.1")
 
 
 def test_without_a_delay_the_first_generation_begins_at_once():
@@ -111,8 +111,8 @@ def test_the_assignment_is_valid_when_it_is_replicated(desk):
     desk.replicate()
     carry(desk)
     assert group(desk).state is S.STABLE
-    assert answered(desk, "C1.1/sync") == SyncGroupResponse(Errors.NONE, ("src-0",))
-    assert answered(desk, "C2.2/sync") == SyncGroupResponse(Errors.NONE, ("src-1",))
+    assert answer_of(desk, "C1.1/sync") == SyncGroupResponse(Errors.NONE, ("src-0",))
+    assert answer_of(desk, "C2.2/sync") == SyncGroupResponse(Errors.NONE, ("src-1",))
     record = desk.written(HERE)[-1]
     assert (record.generation, record.leader) == (1, "C1.1")
     assert [(m.member_id, m.assigned) for m in record.members] == [
@@ -139,7 +139,7 @@ def test_a_second_member_waits_until_the_first_has_joined_again(desk):
     assert second(desk) is None
     assert (group(desk).state, group(desk).generation) == (S.PREPARING_REBALANCE, 1)
     assert ask_to_join(desk, "C1.1", subscription=FIRST).generation == 2
-    assert answered(desk, "C2.2/join").generation == 2
+    assert answer_of(desk, "C2.2/join").generation == 2
     assert group(desk).unsynced == ("C1.1", "C2.2")
 
 
@@ -189,7 +189,7 @@ def test_a_follower_that_says_something_else_begins_a_rebalance_and_who_waits_is
     ask_to_join(desk, "C1.1", subscription=FIRST)
     assert sync(desk, "C2.2", 2) is None
     ask_to_join(desk, "C1.1", subscription=Subscription("src", generation=2), source="other")
-    assert answered(desk, "C2.2/sync").error is Errors.REBALANCE_IN_PROGRESS
+    assert answer_of(desk, "C2.2/sync").error is Errors.REBALANCE_IN_PROGRESS
     assert group(desk).state is S.PREPARING_REBALANCE
 
 
@@ -201,7 +201,7 @@ def test_an_assignment_that_is_replicated_too_late_is_worth_nothing(desk):
     sync(desk, "C1.1", 2, ("C1.1", ("src-0",)))
     ask_to_join(desk, "", "C3")
     ask_to_join(desk, "C3.3")
-    assert answered(desk, "C1.1/sync").error is Errors.REBALANCE_IN_PROGRESS
+    assert answer_of(desk, "C1.1/sync").error is Errors.REBALANCE_IN_PROGRESS
     desk.replicate()
     carry(desk)
     assert group(desk).state is S.PREPARING_REBALANCE
@@ -246,7 +246,7 @@ def test_the_group_goes_on_without_who_does_not_join_in_time(desk):
     second(desk)
     run_out(desk, GroupRebalance("g"))
     assert (group(desk).generation, tuple(group(desk).members)) == (2, ("C2.2",))
-    assert answered(desk, "C2.2/join").leader == "C2.2"
+    assert answer_of(desk, "C2.2/join").leader == "C2.2"
 
 
 def test_who_does_not_sync_in_time_is_out_and_the_group_rebalances(desk):
@@ -256,7 +256,7 @@ def test_who_does_not_sync_in_time_is_out_and_the_group_rebalances(desk):
     sync(desk, "C2.2", 2)
     run_out(desk, GroupSync("g"))
     assert tuple(group(desk).members) == ("C2.2",)
-    assert answered(desk, "C2.2/sync").error is Errors.REBALANCE_IN_PROGRESS
+    assert answer_of(desk, "C2.2/sync").error is Errors.REBALANCE_IN_PROGRESS
 
 
 def test_a_member_that_leaves_is_missed_by_nobody(desk):
@@ -281,7 +281,7 @@ def test_who_is_taken_out_while_it_waits_is_told_in_its_join_and_never_in_its_sy
         ask_to_join(desk, "C1.1", subscription=FIRST)
         sync(desk, "C2.2", 2)
     desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("C2.2"),)))
-    answer = answered(desk, f"C2.2/{waits_in}")
+    answer = answer_of(desk, f"C2.2/{waits_in}")
     assert (answer.error if answer else None) is told
 
 
@@ -302,10 +302,10 @@ def test_who_leaves_and_says_neither_an_id_nor_a_name_is_unknown(desk):
 def test_when_the_last_one_that_a_rebalance_waits_for_leaves_the_next_generation_begins(desk):
     alone(desk)
     second(desk)
-    assert answered(desk, "C2.2/join") is None
+    assert answer_of(desk, "C2.2/join") is None
     desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("C1.1"),)))
     assert (group(desk).state, group(desk).generation) == (S.COMPLETING_REBALANCE, 2)
-    told = answered(desk, "C2.2/join")
+    told = answer_of(desk, "C2.2/join")
     assert (told.generation, told.leader, told.members) == (
         2,
         "C2.2",
@@ -348,8 +348,8 @@ def test_who_waits_is_told_when_the_coordinator_moves(desk):
     second(desk)
     desk.do(gc.on_resigned(desk.role, desk.on))
     moved = Errors.NOT_COORDINATOR
-    assert answered(desk, "C2.2/join") == JoinGroupResponse(moved, "C2.2")
-    assert refused(Heartbeat("g", 1, "C1.1"), moved) == HeartbeatResponse(moved)
+    assert answer_of(desk, "C2.2/join") == JoinGroupResponse(moved, "C2.2")
+    assert reject_request(Heartbeat("g", 1, "C1.1"), moved) == HeartbeatResponse(moved)
 
 
 def test_who_waits_for_its_assignment_is_told_when_the_coordinator_moves(desk):
@@ -358,7 +358,7 @@ def test_who_waits_for_its_assignment_is_told_when_the_coordinator_moves(desk):
     ask_to_join(desk, "C1.1", subscription=FIRST)
     assert sync(desk, "C2.2", 2) is None
     desk.do(gc.on_resigned(desk.role, desk.on))
-    assert answered(desk, "C2.2/sync") == SyncGroupResponse(Errors.NOT_COORDINATOR)
+    assert answer_of(desk, "C2.2/sync") == SyncGroupResponse(Errors.NOT_COORDINATOR)
 
 
 def test_a_coordinator_that_cannot_store_an_assignment_is_out(desk):
@@ -369,7 +369,7 @@ def test_a_coordinator_that_cannot_store_an_assignment_is_out(desk):
     over(desk)
     sync(desk, "C1.1", 1, ("C1.1", ("src-0", "src-1")))
     desk.do(gc.on_resigned(desk.role, desk.on))
-    assert answered(desk, "C1.1/sync") == SyncGroupResponse(Errors.NOT_COORDINATOR)
+    assert answer_of(desk, "C1.1/sync") == SyncGroupResponse(Errors.NOT_COORDINATOR)
     (stored,) = [call.message for call in desk.local]
     assert stored.error is Errors.NOT_LEADER_OR_FOLLOWER
     before = len(desk.replies)
@@ -378,7 +378,7 @@ def test_a_coordinator_that_cannot_store_an_assignment_is_out(desk):
     assert len(desk.replies) == before
 
 
-def committed(desk, name, generation):
+def commit(desk, name, generation):
     request = OffsetCommit("g", name, generation, (GroupOffset("src-0", 5),))
     return desk.ask(gc.on_offset_commit, request).error
 
@@ -386,12 +386,12 @@ def committed(desk, name, generation):
 def test_offsets_are_taken_of_the_present_generation_while_the_next_is_prepared(desk):
     alone(desk)
     second(desk)
-    assert committed(desk, "C1.1", 1) is Errors.NONE
+    assert commit(desk, "C1.1", 1) is Errors.NONE
     ask_to_join(desk, "C1.1", subscription=FIRST)
-    assert committed(desk, "C1.1", 1) is Errors.ILLEGAL_GENERATION
-    assert committed(desk, "C1.1", 2) is Errors.REBALANCE_IN_PROGRESS
-    assert committed(desk, "C9.9", 1) is Errors.UNKNOWN_MEMBER_ID
-    assert committed(desk, "", -1) is Errors.UNKNOWN_MEMBER_ID
+    assert commit(desk, "C1.1", 1) is Errors.ILLEGAL_GENERATION
+    assert commit(desk, "C1.1", 2) is Errors.REBALANCE_IN_PROGRESS
+    assert commit(desk, "C9.9", 1) is Errors.UNKNOWN_MEMBER_ID
+    assert commit(desk, "", -1) is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_a_sync_that_a_rebalance_has_ended_is_not_answered_again_in_the_next_generation(desk):
@@ -429,7 +429,7 @@ def test_a_heartbeat_is_answered_when_what_it_has_seen_is_replicated(desk):
     for source in ("one", "two"):
         assert desk.ask(classic.on_heartbeat, Heartbeat("g", 1, "C1.1"), source) is None
     desk.replicate()
-    assert [answered(desk, source) for source in ("one", "two")] == [
+    assert [answer_of(desk, source) for source in ("one", "two")] == [
         HeartbeatResponse(Errors.NONE)
     ] * 2
 

@@ -17,7 +17,7 @@ from tests.brokers.classic_desk import (
     ask_to_join,
     carry,
     group,
-    made,
+    make_desk,
     over,
     run_out,
     second,
@@ -27,7 +27,7 @@ from tests.brokers.classic_desk import (
 
 @pytest.fixture
 def desk():
-    return made()
+    return make_desk()
 
 
 def two_members(desk):
@@ -152,7 +152,7 @@ def test_the_first_generation_waits_for_its_delay_whoever_falls_silent_meanwhile
 
 def test_without_a_delay_the_first_generation_waits_for_no_pending_member_id():
     """GroupMetadataManager.prepareRebalance: group.initial.rebalance.delay.ms is all that it waits."""
-    desk = made()
+    desk = make_desk()
     desk.settings = desk.settings.but(initial_rebalance_delay_ms=0)
     first = ask_to_join(desk, "", "C1").member_id
     ask_to_join(desk, "", "C2")

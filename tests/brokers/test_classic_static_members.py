@@ -14,10 +14,10 @@ from tests.brokers.classic_desk import (
     FRESH,
     HERE,
     S,
-    answered,
+    answer_of,
     carry,
     group,
-    made,
+    make_desk,
     over,
     run_out,
     second,
@@ -27,7 +27,7 @@ from tests.brokers.classic_desk import (
 
 @pytest.fixture
 def desk():
-    return made()
+    return make_desk()
 
 
 def join_as(desk, instance_id, name="", source="", subscription=FRESH):
@@ -72,14 +72,14 @@ def test_the_older_process_that_waits_is_told_when_its_name_is_taken(desk):
     node_alone(desk)
     second(desk)
     join_as(desk, "node", source="restarted")
-    assert answered(desk, "C2.2/join").generation == 2
+    assert answer_of(desk, "C2.2/join").generation == 2
     assert sync(desk, "node.3", 2) is None
     other = join_as(desk, "node", source="third")
-    assert answered(desk, "node.3/sync").error is Errors.FENCED_INSTANCE_ID
+    assert answer_of(desk, "node.3/sync").error is Errors.FENCED_INSTANCE_ID
     assert other is None
     assert group(desk).state is S.PREPARING_REBALANCE
     join_as(desk, "node", source="fourth")
-    assert answered(desk, "third").error is Errors.FENCED_INSTANCE_ID
+    assert answer_of(desk, "third").error is Errors.FENCED_INSTANCE_ID
 
 
 def test_a_static_member_that_does_not_join_in_time_is_kept_and_counts_for_the_old_generation(desk):
@@ -111,17 +111,17 @@ def test_an_operator_takes_a_static_member_out_by_its_name(desk):
 
 
 def test_who_has_a_group_instance_id_is_shown_to_who_joins_with_it(desk):
-    def shown():
+    def list_checks():
         return [(c.found, c.error) for c in desk.checks if c.name == IN_USE]
 
     join_as(desk, "node")
-    assert shown() == [(None, Errors.NONE)]
+    assert list_checks() == [(None, Errors.NONE)]
     assert Errors.MEMBER_ID_REQUIRED not in [c.error for c in desk.checks]
     over(desk)
     sync(desk, "node.1", 1, ("node.1", ("src-0", "src-1")))
     carry(desk)
     join_as(desk, "node", source="restarted")
-    assert shown() == [("node.1", Errors.NONE)]
+    assert list_checks() == [("node.1", Errors.NONE)]
     assert all(to is not None for to, _ in desk.replies)
 
 

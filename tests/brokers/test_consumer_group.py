@@ -13,7 +13,7 @@ from kipviz.brokers.membership.consumer_group import (
     commit_checks,
     heartbeat_check,
     reconcile,
-    replayed,
+    replay_record,
     uniform,
 )
 from kipviz.core.table import Table
@@ -194,7 +194,7 @@ def test_a_commit_shows_which_member_was_found():
 
 def test_every_record_says_one_thing():
     known = group(C1=member(3, "src-0"))
-    assert replayed(known, GroupEpochRecord("g", 7)).epoch == 7
-    assert replayed(known, TargetEpochRecord("g", 7)).target_epoch == 7
-    assert replayed(known, TargetRecord("g", "C1", BOTH)).members["C1"].target == BOTH
-    assert not replayed(known, MemberTombstone("g", "C1", "subscription")).members
+    assert replay_record(known, GroupEpochRecord("g", 7)).epoch == 7
+    assert replay_record(known, TargetEpochRecord("g", 7)).target_epoch == 7
+    assert replay_record(known, TargetRecord("g", "C1", BOTH)).members["C1"].target == BOTH
+    assert not replay_record(known, MemberTombstone("g", "C1", "subscription")).members

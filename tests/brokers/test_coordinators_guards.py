@@ -67,7 +67,7 @@ def ongoing():
     return desk
 
 
-def named(checks):
+def list_checks(checks):
     return [(check.name, check.found, check.error) for check in checks]
 
 
@@ -90,7 +90,7 @@ def test_a_coordinator_that_resigns_tells_who_waits_why_and_says_nothing_where_n
     assert at.ask(ask, request_) is None
     left = at.module.on_resigned(at.role, at.on)
     assert [reply.message.error for reply in left.replies] == [Errors.NOT_COORDINATOR]
-    assert named(left.checks) == [("leader", 1, Errors.NOT_COORDINATOR)]
+    assert list_checks(left.checks) == [("leader", 1, Errors.NOT_COORDINATOR)]
 
 
 def test_an_append_that_fails_is_told_with_its_check_to_who_waits_and_to_nobody_else():
@@ -101,7 +101,7 @@ def test_an_append_that_fails_is_told_with_its_check_to_who_waits_and_to_nobody_
     failed = transaction_state_manager.fail_append(desk.role, wait, desk.on)
     assert [r.message.error for r in failed.replies] == [Errors.COORDINATOR_NOT_AVAILABLE]
     late = ("replicated in time", False, Errors.COORDINATOR_NOT_AVAILABLE)
-    assert named(failed.checks) == [late]
+    assert list_checks(failed.checks) == [late]
     alone = ongoing()
     alone.instant = False
     alone.do(tc.on_timeout(alone.role, "t", alone.on))
@@ -115,13 +115,13 @@ def test_a_producer_that_fences_an_open_transaction_is_told_by_its_state_and_a_t
     answer = desk.ask(tc.on_init_producer_id, InitProducerId("t"))
     assert answer.error is Errors.CONCURRENT_TRANSACTIONS
     open_yet = ("state", S.ONGOING, Errors.CONCURRENT_TRANSACTIONS)
-    assert open_yet in named(desk.checks)
+    assert open_yet in list_checks(desk.checks)
     alone = ongoing()
     alone.do(tc.on_timeout(alone.role, "t", alone.on))
-    assert open_yet not in named(alone.checks)
+    assert open_yet not in list_checks(alone.checks)
     ended = ongoing()
     ended.ask(tc.on_end_txn, EndTxn("t", 9, 0, True))
-    assert open_yet not in named(ended.checks)
+    assert open_yet not in list_checks(ended.checks)
 
 
 def test_the_first_state_of_a_transactional_id_has_none_before_it():
@@ -207,17 +207,17 @@ def test_who_reads_an_offset_is_a_member_or_names_neither_a_member_nor_an_epoch(
     members = Table.of({"m": GroupMember("src", epoch=4)})
     role = GroupCoordinator(OFFSETS).but(groups=Table.of({"g": ConsumerGroup(members=members)}))
     request = OffsetFetchGroup(group, ("src-0",), name, epoch)
-    assert named(offset_fetches._reader_checks(role, request)) == [
+    assert list_checks(offset_fetches._reader_checks(role, request)) == [
         ("loading", False, Errors.NONE),
         *found,
     ]
 
 
 def test_a_member_that_is_given_is_found_by_its_name_or_not_at_all():
-    assert named(gc._given_member_checks(None, "m", 3)) == [
+    assert list_checks(gc._given_member_checks(None, "m", 3)) == [
         ("member id", None, Errors.UNKNOWN_MEMBER_ID)
     ]
-    assert named(gc._given_member_checks(3, "m", 3))[0] == ("member id", "m", Errors.NONE)
+    assert list_checks(gc._given_member_checks(3, "m", 3))[0] == ("member id", "m", Errors.NONE)
 
 
 def test_only_a_request_that_names_a_member_is_held_to_the_gate_of_kip_447s_drafts():

@@ -29,7 +29,7 @@ from kipviz.messages.shares.share_state import (
 from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_state import StagedBatch
-from tests.messages.offset_fetches import fetched
+from tests.messages.offset_fetches import fetch_offset_of
 
 KEY = f"g:{TOPIC_IDS['src']}:0"
 OFFSETS = f"__consumer_offsets-{partition_for('g', 50)}"
@@ -63,7 +63,7 @@ def test_an_offset_is_refused_and_not_kept():
     assert desk.ask(gc.on_offset_commit, request).error is LATER
     assert not desk.logs[OFFSETS].batches
     desk.image["offline"] = ()
-    assert fetched(desk).offset == -1
+    assert fetch_offset_of(desk).offset == -1
     assert desk.ask(gc.on_offset_commit, request).error is Errors.NONE
 
 

@@ -27,19 +27,19 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import COPIED, NOT_COPIED
 from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.scenarios.library import scenario
-from tests.brokers.share_place import ARCH, ARCHIVING, KEY, REJECT, SharePlace, durable, said
+from tests.brokers.share_place import ARCH, ARCHIVING, KEY, REJECT, SharePlace, batch_of, durable
 from tests.cluster.small_clusters import small_spec
 
 QUEUE = {"dead_letter_topic": "dlq.g1"}
 
 
-def rejected(*, there: bool = False, leader: int = -1, auto: bool = True) -> SharePlace:
+def reject_record(*, there: bool = False, leader: int = -1, auto: bool = True) -> SharePlace:
     """A record is rejected and durably ARCHIVING; its topic is not there, or nobody leads it."""
     place = SharePlace(last=1, group=QUEUE, dead_letter_auto_create=auto)
     topic(place, leader if there else None)
-    place.loaded()
+    place.load()
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 0, REJECT))
+    place.acknowledge("M1", batch_of(0, 0, REJECT))
     place.coordinator()
     return place
 
@@ -57,7 +57,7 @@ def answers(place: SharePlace, error: Errors | None) -> None:
 
 
 def test_a_topic_that_is_not_there_is_made_before_its_first_letter():
-    place = rejected()
+    place = reject_record()
     (asked,) = place.sent(CreateTopics)
     assert (asked.topic, dict(asked.configs)["errors.deadletterqueue.group.enable"]) == (
         "dlq.g1",
@@ -68,14 +68,14 @@ def test_a_topic_that_is_not_there_is_made_before_its_first_letter():
     answers(place, Errors.NONE)
     (copy,) = place.sent(Produce)
     assert [batch.partition for batch in copy.partition_data] == ["dlq.g1-0"]
-    place.copied()
+    place.answer_copy()
     assert place.writes[-1].batches[0].state.name == "ARCHIVED"
     assert place.sent(Produce) == [copy]
     assert len(place.sent(CreateTopics)) == 1
 
 
 def test_without_auto_creation_a_record_is_archived_without_a_copy():
-    place = rejected(auto=False)
+    place = reject_record(auto=False)
     assert not place.sent(CreateTopics)
     assert "no copy" in place.events[-1].because
 
@@ -83,7 +83,7 @@ def test_without_auto_creation_a_record_is_archived_without_a_copy():
 @pytest.mark.parametrize("error", [Errors.TOPIC_ALREADY_EXISTS, Errors.NONE, None])
 def test_a_topic_without_a_leader_is_asked_for_five_times(error):
     """ProduceRequestHandler.dlqTopicExists: who finds no leader takes the topic for one that is not there."""
-    place = rejected(there=True)
+    place = reject_record(there=True)
     for attempt in range(1, 6):
         assert len(place.sent(CreateTopics)) == attempt
         assert place.states(0, 0) == [ARCHIVING]
@@ -104,7 +104,7 @@ def test_a_topic_without_a_leader_is_asked_for_five_times(error):
 def test_a_copy_and_a_topic_are_tried_five_times(kind, error):
     """After a leader that moved or a connection that broke (None); of a topic that is there, too."""
     copies = kind is Produce
-    place = rejected(there=True, leader=3 if copies else -1)
+    place = reject_record(there=True, leader=3 if copies else -1)
     answer = (
         None if error is None else ProduceResponse((PartitionProduceResponse("dlq.g1-0", error),))
     )
@@ -120,7 +120,7 @@ def test_a_copy_and_a_topic_are_tried_five_times(kind, error):
 
 
 def test_a_topic_that_has_a_leader_again_gets_its_letter():
-    place = rejected(there=True)
+    place = reject_record(there=True)
     answers(place, Errors.TOPIC_ALREADY_EXISTS)
     topic(place, 3)
     answers(place, Errors.TOPIC_ALREADY_EXISTS)
@@ -128,14 +128,14 @@ def test_a_topic_that_has_a_leader_again_gets_its_letter():
 
 
 def test_a_topic_that_nobody_may_make_is_asked_for_once():
-    place = rejected()
+    place = reject_record()
     answers(place, Errors.CLUSTER_AUTHORIZATION_FAILED)
     assert len(place.sent(CreateTopics)) == 1
     assert "no copy" in place.events[-1].because
 
 
 def test_a_topic_that_is_made_at_the_last_attempt_gets_its_letter():
-    place = rejected(there=True)
+    place = reject_record(there=True)
     for _ in range(4):
         answers(place, Errors.TOPIC_ALREADY_EXISTS)
     assert len(place.sent(CreateTopics)) == 5
@@ -145,7 +145,7 @@ def test_a_topic_that_is_made_at_the_last_attempt_gets_its_letter():
 
 
 def test_a_refused_creation_is_no_reason_to_copy_even_if_the_topic_is_led_by_now():
-    place = rejected()
+    place = reject_record()
     topic(place, 3)
     answers(place, Errors.CLUSTER_AUTHORIZATION_FAILED)
     assert not place.sent(Produce)
@@ -176,31 +176,31 @@ def test_what_is_durable_and_not_queued_is_queued_with_the_reason_that_is_known(
 
 
 def test_a_copy_goes_to_the_leader_of_its_topic_and_is_said_to_be_made():
-    place = rejected(there=True, leader=3)
+    place = reject_record(there=True, leader=3)
     (asked,) = (r for r in place.requests if isinstance(r.message, Produce))
     assert asked.broker == 3
-    place.copied()
+    place.answer_copy()
     assert place.events[-1].because == COPIED
 
 
 def test_a_group_that_has_no_topic_for_dead_letters_any_more_gets_no_copies():
     """A record was ARCHIVING when the group lost its errors.deadletterqueue.topic.name."""
     place = SharePlace(last=1, dead_letter_auto_create=True, dead_letter_prefix="")
-    place.loaded(0, durable(0, 0, ARCHIVING), durable(1, 1))
+    place.load(0, durable(0, 0, ARCHIVING), durable(1, 1))
     assert not place.sent(CreateTopics)
     assert place.events[-1].because == NOT_COPIED
 
 
 def test_a_refusal_that_will_not_go_away_is_not_tried_again():
-    place = rejected(there=True, leader=3)
-    place.copied(Errors.NOT_ENOUGH_REPLICAS)
+    place = reject_record(there=True, leader=3)
+    place.answer_copy(Errors.NOT_ENOUGH_REPLICAS)
     assert len(place.sent(Produce)) == 1
     assert "no copy" in place.events[-1].because
 
 
 def test_where_no_broker_leads_anything_nobody_can_be_asked():
     """Errors.BROKER_NOT_AVAILABLE, at once."""
-    place = rejected(there=True)
+    place = reject_record(there=True)
     letters = place.share.dead_letters
     place.leaders = {}
     answers(place, Errors.TOPIC_ALREADY_EXISTS)

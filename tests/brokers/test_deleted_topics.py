@@ -78,7 +78,7 @@ def test_a_state_that_is_made_for_a_topic_that_is_gone_is_not_noted():
     group.joins("M1")
     del group.leaders["src-0"], group.leaders["src-1"]
     group.do(gc.on_topic_deleted(group.role, "src", group.on))
-    group.initialized()
+    group.answer_initializations()
     assert group.group.initialized == ()
 
 

@@ -37,10 +37,10 @@ from tests.brokers.share_place import (
     STATE,
     TXP,
     SharePlace,
+    batch_of,
     durable,
-    said,
 )
-from tests.brokers.test_share_coordinator import HERE, initialised, write
+from tests.brokers.test_share_coordinator import HERE, initialised_desk, write
 from tests.brokers.test_share_coordinator import read as read_state
 from tests.messages.shares import stages
 
@@ -48,7 +48,7 @@ LATE, MIDDLE, EARLY = "draft-late", "draft-middle", "draft-early"
 PENDING = StateBatch(0, 0, TXP, 1, 9, 0, 1)
 
 
-def enlisted(place: SharePlace, error: Errors = Errors.NONE) -> None:
+def answer_enlistment(place: SharePlace, error: Errors = Errors.NONE) -> None:
     """Let the transaction coordinator answer the last question."""
     (asked,) = place.sent(AddPartitionsToTxn)[-1].transactions
     told = TxnPartitionsResult(error, "t", 9, 0, asked.partitions)
@@ -57,9 +57,9 @@ def enlisted(place: SharePlace, error: Errors = Errors.NONE) -> None:
 
 def staging(rules: str = LATE, **settings: object) -> SharePlace:
     """A leader that has been asked to stage record 0 and has asked the coordinator."""
-    place = SharePlace(rules=rules, **settings).loaded()
+    place = SharePlace(rules=rules, **settings).load()
     place.fetch("M1", 1)
-    assert place.stage("M1", said(0, 0)) is None
+    assert place.stage("M1", batch_of(0, 0)) is None
     return place
 
 
@@ -75,7 +75,7 @@ def mark(desk: Desk, *, committed: bool, epoch: int = 1, pid: int = 9) -> None:
     desk.do(sc.on_write_marker(desk.role, marker, desk.on))
 
 
-def stored(desk: Desk) -> tuple[StateBatch, ...]:
+def stored_batches(desk: Desk) -> tuple[StateBatch, ...]:
     return desk.role.states[KEY].batches
 
 
@@ -92,7 +92,7 @@ def test_the_leader_adds_the_participant_before_it_stages_anything() -> None:
 def test_a_refused_participant_stages_nothing() -> None:
     """The response to a TxnShareAcknowledge has the coordinator's error."""
     place = staging()
-    enlisted(place, Errors.INVALID_TXN_STATE)
+    answer_enlistment(place, Errors.INVALID_TXN_STATE)
     assert place.states(0, 0) == [ACQ]
     assert place.last.error is Errors.INVALID_TXN_STATE
     assert place.writes == []
@@ -100,7 +100,7 @@ def test_a_refused_participant_stages_nothing() -> None:
 
 def test_the_vote_is_an_ordinary_state_write_with_the_producer_in_it_and_the_answer_waits() -> None:
     place = staging()
-    enlisted(place)
+    answer_enlistment(place)
     assert place.writes[-1].batches == (PENDING,)
     assert place.states(0, 0) == [TXP]
     replies = len(place.replies)
@@ -110,10 +110,10 @@ def test_the_vote_is_an_ordinary_state_write_with_the_producer_in_it_and_the_ans
 
 
 def test_a_rejection_says_what_a_commit_makes_of_it_where_there_is_a_dead_letter_queue() -> None:
-    place = SharePlace(rules=LATE, group={"dead_letter_topic": "dlq.g1"}).loaded()
+    place = SharePlace(rules=LATE, group={"dead_letter_topic": "dlq.g1"}).load()
     place.fetch("M1", 1)
-    place.stage("M1", said(0, 0, REJECT))
-    enlisted(place)
+    place.stage("M1", batch_of(0, 0, REJECT))
+    answer_enlistment(place)
     assert place.writes[-1].batches == (StateBatch(0, 0, TXP, 1, 9, 0, 3, ARCHIVING),)
 
 
@@ -122,7 +122,7 @@ def test_a_vote_that_is_not_written_gives_the_record_back_with_its_lock_or_witho
     rules: str, lock: int
 ) -> None:
     place = staging(rules)
-    enlisted(place)
+    answer_enlistment(place)
     for _ in range(5):
         place.refuses(Errors.COORDINATOR_NOT_AVAILABLE)
     assert place.last.error is Errors.COORDINATOR_NOT_AVAILABLE
@@ -132,7 +132,7 @@ def test_a_vote_that_is_not_written_gives_the_record_back_with_its_lock_or_witho
 
 def test_a_record_without_a_timer_waits_for_its_member() -> None:
     place = staging(f"{LATE}+rollback_lock=no_timer")
-    enlisted(place)
+    answer_enlistment(place)
     for _ in range(5):
         place.refuses(Errors.COORDINATOR_NOT_AVAILABLE)
     with pytest.raises(AssertionError):
@@ -152,7 +152,7 @@ def test_in_the_other_order_the_vote_is_there_before_the_coordinator_is_asked(ba
         assert place.sent(AddPartitionsToTxn) == []
         place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
     replies = len(place.replies)
-    enlisted(place)
+    answer_enlistment(place)
     assert len(place.replies) == replies + 1
     assert place.last.error is Errors.NONE
 
@@ -160,7 +160,7 @@ def test_in_the_other_order_the_vote_is_there_before_the_coordinator_is_asked(ba
 def test_in_the_other_order_a_refused_participant_leaves_the_vote_without_a_marker() -> None:
     place = staging(f"{LATE}+participant_order=staged_first")
     place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
-    enlisted(place, Errors.INVALID_TXN_STATE)
+    answer_enlistment(place, Errors.INVALID_TXN_STATE)
     assert place.last.error is Errors.INVALID_TXN_STATE
     assert place.states(0, 0) == [TXP]
 
@@ -175,10 +175,10 @@ def test_in_the_other_order_a_refused_participant_leaves_the_vote_without_a_mark
 def test_the_share_coordinator_completes_what_a_marker_fits(
     kind: int, target: int, committed: bool, becomes: RecordState
 ) -> None:
-    desk = initialised(rules=LATE)
+    desk = initialised_desk(rules=LATE)
     write(desk, StateBatch(0, 0, TXP, 1, 9, 0, kind, target))
     mark(desk, committed=committed)
-    assert stored(desk) == (StateBatch(0, 0, becomes, 1),)
+    assert stored_batches(desk) == (StateBatch(0, 0, becomes, 1),)
 
 
 @pytest.mark.parametrize(
@@ -194,40 +194,40 @@ def test_the_share_coordinator_completes_what_a_marker_fits(
     ],
 )
 def test_which_marker_fits_is_the_designs_to_say(rule: str, epoch: int, fits: bool) -> None:
-    desk = initialised(rules=f"{LATE}+marker_epoch={rule}")
+    desk = initialised_desk(rules=f"{LATE}+marker_epoch={rule}")
     write(desk, PENDING)
     mark(desk, committed=True, epoch=epoch)
-    assert stored(desk) == ((StateBatch(0, 0, ACK, 1),) if fits else (PENDING,))
+    assert stored_batches(desk) == ((StateBatch(0, 0, ACK, 1),) if fits else (PENDING,))
 
 
 def test_a_marker_of_another_producer_leaves_delivery_state_5_alone() -> None:
-    desk = initialised(rules=LATE)
+    desk = initialised_desk(rules=LATE)
     write(desk, PENDING)
     mark(desk, committed=True, pid=10)
-    assert stored(desk) == (PENDING,)
+    assert stored_batches(desk) == (PENDING,)
 
 
 def test_where_the_leader_alone_resolves_the_share_coordinator_completes_nothing() -> None:
-    desk = initialised(rules=f"{MIDDLE}+marker_epoch=equal_or_next")
+    desk = initialised_desk(rules=f"{MIDDLE}+marker_epoch=equal_or_next")
     write(desk, PENDING)
     mark(desk, committed=True)
-    assert stored(desk) == (PENDING,)
+    assert stored_batches(desk) == (PENDING,)
 
 
 def test_an_outcome_that_goes_through_the_merge_loses_against_delivery_state_5() -> None:
-    desk = initialised(rules=f"{LATE}+outcome_join=joined_with_the_vote")
+    desk = initialised_desk(rules=f"{LATE}+outcome_join=joined_with_the_vote")
     write(desk, PENDING)
     mark(desk, committed=True)
-    assert stored(desk) == (PENDING,)
+    assert stored_batches(desk) == (PENDING,)
 
 
 def test_a_new_share_coordinator_finds_delivery_state_5_and_its_outcome_in_the_log() -> None:
-    desk = initialised(rules=LATE)
+    desk = initialised_desk(rules=LATE)
     write(desk, PENDING)
     mark(desk, committed=True)
     desk.role = ShareCoordinator(HERE, loading=True)
     desk.do(sc.on_loaded(desk.role, desk.on))
-    assert stored(desk) == (StateBatch(0, 0, ACK, 1),)
+    assert stored_batches(desk) == (StateBatch(0, 0, ACK, 1),)
 
 
 # -- the merge by state number -------------------------------------------------------------------
@@ -237,44 +237,44 @@ def test_a_new_share_coordinator_finds_delivery_state_5_and_its_outcome_in_the_l
 def test_by_state_number_delivery_state_5_outranks_every_outcome_of_its_delivery(
     after: RecordState,
 ) -> None:
-    desk = initialised(rules=LATE)
+    desk = initialised_desk(rules=LATE)
     write(desk, PENDING)
     write(desk, durable(0, 0, after, 1))
-    assert stored(desk) == (PENDING,)
+    assert stored_batches(desk) == (PENDING,)
     write(desk, durable(0, 0, after, 2))
-    assert stored(desk) == (durable(0, 0, after, 2),)
+    assert stored_batches(desk) == (durable(0, 0, after, 2),)
 
 
 @pytest.mark.parametrize("after", [ACK, AVL, ARCH])
 def test_ranked_last_delivery_state_5_gives_way_and_does_not_come_back(after: RecordState) -> None:
-    desk = initialised(rules=f"{LATE}+state_rank=pending_below_outcomes")
+    desk = initialised_desk(rules=f"{LATE}+state_rank=pending_below_outcomes")
     write(desk, PENDING)
     write(desk, durable(0, 0, after, 1))
-    assert stored(desk) == (durable(0, 0, after, 1),)
+    assert stored_batches(desk) == (durable(0, 0, after, 1),)
     write(desk, PENDING)
-    assert stored(desk) == (durable(0, 0, after, 1),)
+    assert stored_batches(desk) == (durable(0, 0, after, 1),)
 
 
 def test_a_late_stage_write_wins_against_the_abort_by_state_number() -> None:
-    desk = initialised(rules=LATE)
+    desk = initialised_desk(rules=LATE)
     write(desk, durable(0, 0, AVL, 1))
     write(desk, PENDING)
-    assert stored(desk) == (PENDING,)
+    assert stored_batches(desk) == (PENDING,)
 
 
 def test_of_two_votes_of_one_delivery_the_higher_staged_fields_stay() -> None:
-    desk = initialised(rules=LATE)
+    desk = initialised_desk(rules=LATE)
     other = PENDING.but(staged_producer_id=11)
     write(desk, other)
     write(desk, PENDING)
-    assert stored(desk) == (other,)
+    assert stored_batches(desk) == (other,)
 
 
 def test_two_votes_side_by_side_stay_apart_where_their_producers_differ() -> None:
-    desk = initialised(rules=LATE)
+    desk = initialised_desk(rules=LATE)
     other = PENDING.but(first=1, last=1, staged_producer_id=11)
     write(desk, PENDING, other)
-    assert stored(desk) == (PENDING, other)
+    assert stored_batches(desk) == (PENDING, other)
     assert read_state(desk).batches == (PENDING, other)
 
 
@@ -283,7 +283,7 @@ def test_two_votes_side_by_side_stay_apart_where_their_producers_differ() -> Non
 
 def test_the_leader_takes_over_an_outcome_that_it_reads_and_keeps_what_is_undecided() -> None:
     place = staging()
-    enlisted(place)
+    answer_enlistment(place)
     place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
     resolving(place, PENDING)
     assert place.states(0, 0) == [TXP]
@@ -293,7 +293,7 @@ def test_the_leader_takes_over_an_outcome_that_it_reads_and_keeps_what_is_undeci
 
 
 def test_a_new_leader_loads_delivery_state_5_and_delivers_it_to_nobody() -> None:
-    place = SharePlace(rules=LATE).loaded(0, PENDING)
+    place = SharePlace(rules=LATE).load(0, PENDING)
     assert place.states(0, 0) == [TXP]
     assert place.share.records[0].staged_producer_id == 9
     place.fetch("M1", 1)
@@ -302,7 +302,7 @@ def test_a_new_leader_loads_delivery_state_5_and_delivers_it_to_nobody() -> None
 
 def test_a_leader_that_resolves_its_votes_itself_never_asks_for_their_outcome() -> None:
     place = staging(MIDDLE)
-    enlisted(place)
+    answer_enlistment(place)
     place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
     assert share_timers.refreshes(place.role, place.on) == ()
 
@@ -314,10 +314,10 @@ def test_an_abort_at_the_last_delivery_archives_only_where_the_limit_is_asked(
     limit: str, becomes: RecordState
 ) -> None:
     place = SharePlace(rules=f"{LATE}+abort_limit={limit}", delivery_count_limit=2)
-    place.loaded(0, durable(0, 0, AVL, 1))
+    place.load(0, durable(0, 0, AVL, 1))
     place.fetch("M1", 1)
-    place.stage("M1", said(0, 0))
-    enlisted(place)
+    place.stage("M1", batch_of(0, 0))
+    answer_enlistment(place)
     place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
     written = len(place.writes)
     resolving(place, durable(0, 0, AVL, 2))
@@ -334,10 +334,10 @@ def test_the_same_of_a_vote_in_memory_whose_abort_marker_comes(
     limit: str, becomes: RecordState
 ) -> None:
     rules = f"as-written-available+marker_epoch=at_least+abort_limit={limit}"
-    place = SharePlace(rules=rules, delivery_count_limit=1).loaded()
+    place = SharePlace(rules=rules, delivery_count_limit=1).load()
     place.fetch("M1", 1)
-    place.stage("M1", said(0, 0))
-    enlisted(place)
+    place.stage("M1", batch_of(0, 0))
+    answer_enlistment(place)
     place.do(spl.on_marker(place.role, ApplyMarkerToShares(9, 1, committed=False), place.on))
     assert place.writes[-1].batches == (durable(0, 0, becomes, 1),)
 
@@ -375,10 +375,10 @@ def test_the_middle_hook_runs_for_requests_that_name_a_state_partition_alone() -
 def test_a_staging_of_an_older_delivery_to_the_same_member_is_refused_where_it_names_it(
     deliveries: tuple[tuple[int, int], ...], error: object
 ) -> None:
-    place = SharePlace(rules="as-written+participant=nowhere").loaded(0, durable(0, 0, AVL, 1))
+    place = SharePlace(rules="as-written+participant=nowhere").load(0, durable(0, 0, AVL, 1))
     place.fetch("M1", 1)
     assert place.counts(0, 0) == [2]
-    request = stages("t", "g1", 9, 0, "M1", 2, "src-0", (said(0, 0),), deliveries=deliveries)
+    request = stages("t", "g1", 9, 0, "M1", 2, "src-0", (batch_of(0, 0),), deliveries=deliveries)
     answer = place.ask(spl.on_txn_share_acknowledge, request)
     assert answer is not None
     expected = Errors.INVALID_RECORD_STATE if error == "stale" else Errors.NONE
@@ -386,19 +386,19 @@ def test_a_staging_of_an_older_delivery_to_the_same_member_is_refused_where_it_n
 
 
 def test_writes_of_states_that_nobody_staged_are_as_before() -> None:
-    place = SharePlace(rules=LATE).loaded()
+    place = SharePlace(rules=LATE).load()
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 1))
+    place.acknowledge("M1", batch_of(0, 1))
     assert place.writes[-1] == WriteShareGroupState(KEY, 3, 0, 0, 2, (durable(0, 1, ACK, 1),))
 
 
 # -- a refresh that says nothing of a vote --------------------------------------------------------
 
 
-def voted(rules: str) -> SharePlace:
+def store_vote(rules: str) -> SharePlace:
     """A leader whose vote for record 0 is stored."""
     place = staging(rules)
-    enlisted(place)
+    answer_enlistment(place)
     place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
     return place
 
@@ -411,7 +411,7 @@ def test_a_vote_for_which_the_state_has_no_batch_stays_pending_or_drops_the_shar
 ):
     """SharePartitionTxnState.finalState: what no batch covers is left as it is."""
     for rules, there in ((LATE, True), (DROPS, False)):
-        place = voted(rules)
+        place = store_vote(rules)
         place.do(spl.on_refresh(place.role, KEY, place.on))
         place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 0, ()))
         assert (KEY in place.role.shares) is there
@@ -424,7 +424,7 @@ def test_a_vote_for_which_the_state_has_no_batch_stays_pending_or_drops_the_shar
 )
 def test_a_state_of_a_newer_epoch_drops_the_share_partition_whatever_it_says(rules: str) -> None:
     """What the draft does when its read fails is not stored: as for every other FENCED_STATE_EPOCH."""
-    place = voted(rules)
+    place = store_vote(rules)
     place.do(spl.on_refresh(place.role, KEY, place.on))
     place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 4, 0, ()))
     assert KEY not in place.role.shares
@@ -432,7 +432,7 @@ def test_a_state_of_a_newer_epoch_drops_the_share_partition_whatever_it_says(rul
 
 def test_a_vote_below_the_start_offset_of_the_state_counts_as_archived() -> None:
     for rules, found in ((LATE, ARCH), (DROPS, None)):
-        place = voted(rules)
+        place = store_vote(rules)
         place.do(spl.on_refresh(place.role, KEY, place.on))
         place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 1, ()))
         assert (KEY in place.role.shares) is (found is not None)

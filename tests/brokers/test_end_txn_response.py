@@ -45,7 +45,7 @@ def end(desk: Desk[TransactionCoordinator], *, committed: bool = True, version: 
     return desk.ask(tc.on_end_txn, EndTxn("t", 9, 0, committed, version))
 
 
-def marked(desk: Desk[TransactionCoordinator], *partitions: str) -> None:
+def answer_markers(desk: Desk[TransactionCoordinator], *partitions: str) -> None:
     """Let a broker answer WriteTxnMarkers."""
     results = tuple(PartitionResult(each, Errors.NONE) for each in partitions)
     response = TxnMarkerResult(desk.role.transactions["t"].producer_id, results)
@@ -68,10 +68,10 @@ def test_a_coordinator_that_waits_responds_when_the_last_marker_is_written_and_l
 ) -> None:
     assert end(waiting, committed=committed) is None
     assert state(waiting) in {S.PREPARE_COMMIT, S.PREPARE_ABORT}
-    marked(waiting, "out-0")
+    answer_markers(waiting, "out-0")
     before = len(waiting.replies)
     waiting.instant = False
-    marked(waiting, "out-1")
+    answer_markers(waiting, "out-1")
     assert len(waiting.replies) == before
     waiting.replicate()
     assert state(waiting) in {S.COMPLETE_COMMIT, S.COMPLETE_ABORT}
@@ -83,7 +83,7 @@ def test_below_version_5_the_late_response_has_no_identity_either(
     waiting: Desk[TransactionCoordinator],
 ) -> None:
     assert end(waiting, version=4) is None
-    marked(waiting, "out-0", "out-1")
+    answer_markers(waiting, "out-0", "out-1")
     assert waiting.last == EndTxnResponse(Errors.NONE)
 
 
@@ -94,7 +94,7 @@ def test_at_the_last_epoch_both_responses_have_the_new_producer_id() -> None:
         known = desk.role.transactions["t"].but(producer_epoch=LAST_CLIENT_EPOCH)
         desk.role = desk.role.but(transactions=desk.role.transactions.set("t", known))
         desk.ask(tc.on_end_txn, EndTxn("t", 9, LAST_CLIENT_EPOCH, committed=True))
-        marked(desk, "out-0", "out-1")
+        answer_markers(desk, "out-0", "out-1")
         told += [m for _, m in desk.replies if isinstance(m, EndTxnResponse)]
     assert told == [EndTxnResponse(Errors.NONE, 10, 0)] * 2
 
@@ -104,7 +104,7 @@ def test_a_repeated_end_is_told_to_wait_and_takes_nobodys_response(
 ) -> None:
     assert end(waiting) is None
     assert end(waiting).error is Errors.CONCURRENT_TRANSACTIONS
-    marked(waiting, "out-0", "out-1")
+    answer_markers(waiting, "out-0", "out-1")
     assert waiting.last == EndTxnResponse(Errors.NONE, 9, 1)
 
 
@@ -115,7 +115,7 @@ def test_whoever_waits_for_a_completion_is_told_when_the_coordinator_resigns(
     done = tc.on_resigned(waiting.role, waiting.on)
     assert [r.message for r in done.replies] == [EndTxnResponse(Errors.NOT_COORDINATOR)]
     waiting.instant = False
-    marked(waiting, "out-0", "out-1")
+    answer_markers(waiting, "out-0", "out-1")
     done = tc.on_resigned(waiting.role, waiting.on)
     assert [r.message for r in done.replies] == [EndTxnResponse(Errors.NOT_COORDINATOR)]
 
@@ -126,7 +126,7 @@ def test_a_completion_that_could_not_be_logged_still_owes_its_response(
     end(waiting)
     waiting.image |= {"min_insync_replicas": (("__transaction_state", 2),), "offline": (99,)}
     before = len(waiting.replies)
-    marked(waiting, "out-0", "out-1")
+    answer_markers(waiting, "out-0", "out-1")
     assert state(waiting) is S.PREPARE_COMMIT
     assert len(waiting.replies) == before
     waiting.image["offline"] = ()

@@ -63,7 +63,7 @@ def end(desk: Desk, *, committed: bool = True, epoch: int = 0, version: int = 5)
     return desk.ask(tc.on_end_txn, EndTxn("t", 9, epoch, committed, version))
 
 
-def known(desk: Desk):
+def transaction_of(desk: Desk):
     return desk.role.transactions["t"]
 
 
@@ -83,7 +83,7 @@ def test_an_append_without_enough_replicas_fails_at_once_and_leaves_nothing_in_t
     follower(desk, up=False)
     assert add(desk).error is Errors.COORDINATOR_NOT_AVAILABLE
     assert desk.written(HOME) == before
-    assert (known(desk).state, known(desk).pending_state) == (S.EMPTY, None)
+    assert (transaction_of(desk).state, transaction_of(desk).pending_state) == (S.EMPTY, None)
     follower(desk, up=True)
     assert add(desk).error is Errors.NONE
 
@@ -103,7 +103,7 @@ def test_a_commit_that_cannot_be_logged_leaves_the_transaction_open(desk):
     follower(desk, up=False)
     refused = end(desk)
     assert (refused.error, refused.producer_id) == (Errors.COORDINATOR_NOT_AVAILABLE, -1)
-    assert known(desk).state is S.ONGOING
+    assert transaction_of(desk).state is S.ONGOING
     assert not desk.requests, "no marker is sent"
     follower(desk, up=True)
     assert end(desk).error is Errors.NONE
@@ -116,11 +116,14 @@ def test_a_completion_that_cannot_be_logged_is_logged_when_the_replicas_are_back
     follower(desk, up=False)
     written = TxnMarkerResult(9, (PartitionResult("out-0", Errors.NONE),))
     desk.do(tc.on_markers_answered(desk.role, written, MarkersOf(2, "t"), desk.on))
-    assert (known(desk).state, known(desk).pending_state) == (S.PREPARE_COMMIT, S.COMPLETE_COMMIT)
+    assert (transaction_of(desk).state, transaction_of(desk).pending_state) == (
+        S.PREPARE_COMMIT,
+        S.COMPLETE_COMMIT,
+    )
     assert init(desk).error is Errors.CONCURRENT_TRANSACTIONS
     follower(desk, up=True)
     desk.do(tc.on_image_changed(desk.role, desk.on))
-    assert known(desk).state is S.COMPLETE_COMMIT
+    assert transaction_of(desk).state is S.COMPLETE_COMMIT
 
 
 def test_an_append_that_ran_out_of_time_is_taken_back_but_its_record_stays(desk):
@@ -130,7 +133,7 @@ def test_an_append_that_ran_out_of_time_is_taken_back_but_its_record_stays(desk)
     assert end(desk) is None
     give_up(desk)
     assert desk.last.error is Errors.COORDINATOR_NOT_AVAILABLE
-    assert known(desk).state is S.ONGOING
+    assert transaction_of(desk).state is S.ONGOING
     assert desk.written(HOME)[-1].state is S.PREPARE_COMMIT
     assert not desk.events or not isinstance(desk.events[-1], TransactionDecided)
 
@@ -148,7 +151,7 @@ def test_the_next_coordinator_takes_a_given_up_decision_for_what_it_says(desk):
     next_one.logs = {name: replicate(log) for name, log in desk.logs.items()}
     next_one.do(tc.on_loaded(next_one.role, next_one.on))
     assert next_one.events[1:] == [TransactionDecided("t", 9, 0, committed=True)]
-    assert known(next_one).state is S.PREPARE_COMMIT
+    assert transaction_of(next_one).state is S.PREPARE_COMMIT
     assert next_one.requests
 
 
@@ -165,7 +168,7 @@ def test_a_decision_that_was_overtaken_in_the_log_is_none(desk):
     next_one.logs = desk.logs
     next_one.do(tc.on_loaded(next_one.role, next_one.on))
     assert next_one.events == []
-    assert known(next_one).state is S.PREPARE_ABORT
+    assert transaction_of(next_one).state is S.PREPARE_ABORT
 
 
 def test_a_given_up_decision_of_a_transactional_id_that_was_forgotten_since_is_no_news(desk):
@@ -193,7 +196,7 @@ def test_a_fence_that_could_not_be_logged_does_not_use_up_another_epoch(version,
     seen = []
     for _ in range(2):
         assert init(desk).error is Errors.COORDINATOR_NOT_AVAILABLE
-        seen.append(known(desk).producer_epoch)
+        seen.append(transaction_of(desk).producer_epoch)
     assert seen == epochs
     follower(desk, up=True)
     assert init(desk).error is Errors.CONCURRENT_TRANSACTIONS

@@ -19,8 +19,8 @@ from kipviz.messages.events import MessageSent
 from kipviz.messages.logs.producing import Fetch, FetchPartition, FetchResponse, PartitionData
 from kipviz.messages.message_errors import error_in
 from tests.cluster.small_clusters import model_of, small_spec
-from tests.cluster.test_coming_topics import answered
-from tests.scenarios.story import nodes, played
+from tests.cluster.test_coming_topics import answer_request
+from tests.scenarios.story import nodes, play_once
 
 A, B, C = "output-A-0", "output-A-1", "output-A-2"
 WHO = ReplyTo("app-1/consumer", 1, 0)
@@ -64,7 +64,7 @@ def errors(answer: FetchResponse) -> list[tuple[str, Errors, int]]:
 @pytest.mark.parametrize("order", [(SRC, OUT), (OUT, SRC)])
 def test_a_response_has_every_partition_in_the_order_of_the_request(order: tuple[str, ...]) -> None:
     model, world, broker = cluster()
-    answer = answered(model, world, broker, fetch(*order, wait=True))
+    answer = answer_request(model, world, broker, fetch(*order, wait=True))
     counts = {SRC: 3, OUT: 0}
     assert errors(answer) == [(each, Errors.NONE, counts[each]) for each in order]
 
@@ -72,26 +72,26 @@ def test_a_response_has_every_partition_in_the_order_of_the_request(order: tuple
 def test_what_is_led_elsewhere_or_gone_keeps_no_other_partition_from_being_read() -> None:
     model, world, broker = cluster(deletable_topics=("output-A",))
     elsewhere = next(b for b in model.spec.brokers if b != broker)
-    both = answered(model, world, elsewhere, fetch(SRC, OUT))
+    both = answer_request(model, world, elsewhere, fetch(SRC, OUT))
     assert {part.error for part in both.responses} == {Errors.NOT_LEADER_OR_FOLLOWER}
     world = model.step(world, DeleteTopic("output-A")).world
-    answer = answered(model, world, broker, fetch(OUT, SRC))
+    answer = answer_request(model, world, broker, fetch(OUT, SRC))
     assert errors(answer) == [(OUT, Errors.UNKNOWN_TOPIC_ID, 0), (SRC, Errors.NONE, 3)]
     assert error_in(answer) is Errors.UNKNOWN_TOPIC_ID
 
 
 def test_a_topic_without_a_right_is_taken_out_and_stands_in_the_response() -> None:
     model, world, broker = cluster(acls=(READ,))
-    answer = answered(model, world, broker, fetch(OUT, SRC))
+    answer = answer_request(model, world, broker, fetch(OUT, SRC))
     assert errors(answer) == [(OUT, Errors.TOPIC_AUTHORIZATION_FAILED, 0), (SRC, Errors.NONE, 3)]
-    alone = answered(model, world, broker, fetch(OUT))
+    alone = answer_request(model, world, broker, fetch(OUT))
     assert errors(alone) == [(OUT, Errors.TOPIC_AUTHORIZATION_FAILED, 0)]
 
 
 def test_a_member_fetches_all_of_its_partitions_of_one_leader_in_one_request() -> None:
     requests = [
         tuple(each.partition for each in event.message.partitions)
-        for node in nodes(played("kip-62-too-slow", "kafka")[0])
+        for node in nodes(play_once("kip-62-too-slow", "kafka")[0])
         for event in node.events
         if isinstance(event, MessageSent) and isinstance(event.message, Fetch)
     ]

@@ -52,7 +52,7 @@ from kipviz.records.consumer_offsets import UNREVOKED, GroupTombstone, OffsetTom
 from kipviz.scenarios.library import scenario
 from tests.brokers.test_share_membership import STATES
 from tests.messages.offset_fetches import fetch_all
-from tests.scenarios.story import played
+from tests.scenarios.story import play_once
 
 E = Errors
 HERE = "__consumer_offsets-0"
@@ -414,33 +414,33 @@ def fresh() -> Admin:
     return Admin("op/admin", (1, 3))
 
 
-def sent(me: Admin) -> tuple[Admin, Any]:
+def send_next(me: Admin) -> tuple[Admin, Any]:
     request = admin.next_request(me)
     assert request is not None
-    return admin.sent(me, request, 1)
+    return admin.note_sent(me, request, 1)
 
 
 def test_every_broker_is_asked_for_its_groups_and_one_that_is_gone_is_left_out() -> None:
-    me, first = sent(admin.list_groups(fresh(), "state=Stable type=share"))
+    me, first = send_next(admin.list_groups(fresh(), "state=Stable type=share"))
     assert first == ListGroups(("Stable",), ("share",))
     row = GroupListing("g", "consumer", "Stable", "classic")
-    me, second = sent(admin.on_response(me, ListGroupsResponse(E.NONE, (row,))))
+    me, second = send_next(admin.on_response(me, ListGroupsResponse(E.NONE, (row,))))
     assert second == first
     me = admin.on_disconnected(me, 1)
     assert (me.done, me.groups) == (True, (row,))
 
 
 def test_all_members_are_taken_out_after_a_question_who_they_are() -> None:
-    me, request = sent(admin.remove_members(fresh(), "g"))
+    me, request = send_next(admin.remove_members(fresh(), "g"))
     assert request == ConsumerGroupDescribe(("g",))
     unknown = DescribedConsumerGroup(E.GROUP_ID_NOT_FOUND, "g")
     me = admin.on_response(me, ConsumerGroupDescribeResponse((unknown,)))
-    me, request = sent(me)
+    me, request = send_next(me)
     assert request == DescribeGroups(("g",))
     there = (GroupMemberDescription("C.1", ()), GroupMemberDescription("i1.2", (), "i1"))
     known = DescribedClassicGroup(E.NONE, "g", "Stable", "range", there)
     me = admin.on_response(me, DescribeGroupsResponse((known,)))
-    me, request = sent(me)
+    me, request = send_next(me)
     assert request == LeaveGroup("g", (Leaver("C.1"), Leaver("", "i1")))
     left = (Left("C.1", "", E.NONE), Left("", "i1", E.UNKNOWN_MEMBER_ID))
     gone = LeaveGroupResponse(E.NONE, left)
@@ -449,19 +449,19 @@ def test_all_members_are_taken_out_after_a_question_who_they_are() -> None:
 
 
 def test_a_group_without_members_needs_no_second_request() -> None:
-    me, _ = sent(admin.remove_members(fresh(), "g"))
+    me, _ = send_next(admin.remove_members(fresh(), "g"))
     empty = DescribedConsumerGroup(E.NONE, "g", "Empty")
     me = admin.on_response(me, ConsumerGroupDescribeResponse((empty,)))
     assert (me.done, me.error, me.queue) == (True, "", ())
 
 
 def test_what_is_wrong_with_one_partition_fails_the_call() -> None:
-    me, request = sent(admin.delete_consumer_group_offsets(fresh(), "g src-0"))
+    me, request = send_next(admin.delete_consumer_group_offsets(fresh(), "g src-0"))
     assert request == OffsetDelete("g", ("src-0",))
     wrong = (PartitionResult("src-0", E.GROUP_SUBSCRIBED_TO_TOPIC),)
     me = admin.on_response(me, OffsetDeleteResponse(E.NONE, "g", wrong))
     assert me.error == "OffsetDelete: GROUP_SUBSCRIBED_TO_TOPIC"
-    deleting, request = sent(admin.delete_consumer_group(fresh(), "g"))
+    deleting, request = send_next(admin.delete_consumer_group(fresh(), "g"))
     assert request == DeleteGroups(("g",))
     assert not deleting.done
 
@@ -489,7 +489,7 @@ def test_a_target_that_is_none_is_refused_with_one_sentence(
 
 
 def test_the_operator_of_the_story_knows_what_it_was_told() -> None:
-    trace, _ = played("kip-345-removed", "kafka")
+    trace, _ = play_once("kip-345-removed", "kafka")
     client = trace.world.applications["operator"].client_at("operator/admin")
     assert isinstance(client, Admin)
     assert client.groups == (GroupListing("my-group-4", "consumer", "Stable", "classic"),)

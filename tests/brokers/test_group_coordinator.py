@@ -55,7 +55,7 @@ def commit(desk, *offsets, pid=10, epoch=0, member="m", member_epoch=2):
     return desk.ask(gc.on_txn_offset_commit, request)
 
 
-def enlisted(desk, pid=10, epoch=0, error=Errors.NONE):
+def answer_enlistment(desk, pid=10, epoch=0, error=Errors.NONE):
     answer = TxnPartitionsResult(error, "t", pid, epoch, (HERE,))
     desk.do(gc.on_enlisted(desk.role, answer, desk.on))
 
@@ -67,8 +67,8 @@ def mark(desk, pid=10, epoch=1, *, outcome=True):
     )
 
 
-def fetched(desk, partition, *, stable=True):
-    answer = offset_fetches.fetched(desk, partition, stable)
+def fetch_value(desk, partition, *, stable=True):
+    answer = offset_fetches.fetch_offset_of(desk, partition, stable)
     return answer.error.value or answer.offset
 
 
@@ -85,36 +85,36 @@ def test_a_yes_from_before_the_marker_does_not_verify_a_commit_that_asks_after_i
     assert not desk.role.pending
     desk.do(gc.on_enlisted(desk.role, yes, desk.on, asked[1]))
     assert desk.last.error is Errors.NONE
-    assert fetched(desk, "foo-1") == 88
+    assert fetch_value(desk, "foo-1") == 88
 
 
 def test_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_offsets(desk):
     """OMM.testFetchOffsetsWithPendingTransactionalOffsets."""
     commit(desk, ("foo-1", 111), ("bar-0", 201), ("bar-1", 1))
-    enlisted(desk)
+    answer_enlistment(desk)
     names = ("foo-0", "foo-1", "bar-0", "bar-1")
-    assert [fetched(desk, n) for n in names] == [100, 88, 88, 88]
-    assert [fetched(desk, n, stable=False) for n in names] == [100, 110, 200, -1]
+    assert [fetch_value(desk, n) for n in names] == [100, 88, 88, 88]
+    assert [fetch_value(desk, n, stable=False) for n in names] == [100, 110, 200, -1]
 
 
 @pytest.mark.parametrize(("outcome", "offset"), [(True, 111), (False, 110)])
 def test_the_marker_commits_or_drops_what_was_pending(desk, outcome, offset):
     commit(desk, ("foo-1", 111))
-    enlisted(desk)
+    answer_enlistment(desk)
     mark(desk, outcome=outcome)
-    assert fetched(desk, "foo-1") == offset
+    assert fetch_value(desk, "foo-1") == offset
     assert not desk.role.pending
 
 
 def test_of_two_commits_the_one_that_is_later_in_the_log_counts(desk):
     """Most recent write wins, not the highest offset."""
     commit(desk, ("foo-0", 150), pid=10)
-    enlisted(desk)
+    answer_enlistment(desk)
     commit(desk, ("foo-0", 120), pid=11)
-    enlisted(desk, pid=11)
+    answer_enlistment(desk, pid=11)
     mark(desk, pid=11)
     mark(desk, pid=10)
-    assert fetched(desk, "foo-0") == 120
+    assert fetch_value(desk, "foo-0") == 120
 
 
 def test_a_marker_of_a_producer_without_offsets_is_appended_and_ignored(desk):
@@ -131,13 +131,13 @@ def test_a_marker_of_a_producer_without_offsets_is_appended_and_ignored(desk):
 def test_the_member_is_checked_once_the_partition_is_enlisted(desk, member, epoch, error):
     """KIP-1319: version 6 says STALE_MEMBER_EPOCH."""
     assert commit(desk, ("foo-0", 101), member=member, member_epoch=epoch) is None
-    enlisted(desk)
+    answer_enlistment(desk)
     assert desk.last.error.value == error
 
 
 def test_a_second_commit_in_the_transaction_asks_nobody(desk):
     commit(desk, ("foo-0", 101))
-    enlisted(desk)
+    answer_enlistment(desk)
     assert commit(desk, ("foo-0", 102)).error is Errors.NONE
     assert len(desk.requests) == 1
     assert [b.base_sequence for b in desk.logs[HERE].batches[1:]] == [0, 0]
@@ -145,7 +145,7 @@ def test_a_second_commit_in_the_transaction_asks_nobody(desk):
 
 def test_an_older_epoch_is_refused_before_anybody_is_asked(desk):
     commit(desk, ("foo-0", 101))
-    enlisted(desk)
+    answer_enlistment(desk)
     mark(desk)
     assert commit(desk, ("foo-0", 102)).error is Errors.INVALID_PRODUCER_EPOCH
     assert len(desk.requests) == 1
@@ -154,9 +154,9 @@ def test_an_older_epoch_is_refused_before_anybody_is_asked(desk):
 def test_a_yes_that_comes_after_the_marker_is_too_late(desk):
     commit(desk, ("foo-0", 101))
     mark(desk, outcome=False)
-    enlisted(desk)
+    answer_enlistment(desk)
     assert desk.last.error is Errors.INVALID_PRODUCER_EPOCH
-    assert fetched(desk, "foo-0") == 100
+    assert fetch_value(desk, "foo-0") == 100
 
 
 def test_a_marker_that_arrives_while_the_coordinator_loads_is_sent_again():
@@ -174,17 +174,17 @@ def test_a_yes_still_counts_after_another_producer_s_marker_or_that_of_the_trans
     """ProducerStateManager.clearVerificationStateEntry; the epoch of a marker is the next transaction's (KIP-890)."""
     commit(desk, ("foo-0", 101), epoch=epoch)
     mark(desk, pid=marked, epoch=1)
-    enlisted(desk, epoch=epoch)
+    answer_enlistment(desk, epoch=epoch)
     assert desk.last.error is Errors.NONE
 
 
 def test_an_offset_fetch_is_answered_only_when_what_it_has_seen_is_replicated(desk):
     """CoordinatorRuntime: a write operation without records waits for the writes before it."""
     commit(desk, ("foo-0", 101))
-    enlisted(desk)
+    answer_enlistment(desk)
     desk.instant = False
     mark(desk)
-    assert offset_fetches.fetched(desk, "foo-0") is None
+    assert offset_fetches.fetch_offset_of(desk, "foo-0") is None
     desk.replicate()
     assert desk.last.groups[0].result_of("foo-0").offset == 101
 
@@ -205,10 +205,10 @@ def test_a_lost_enlistment_is_answered_as_loading(desk):
 
 def test_a_new_coordinator_finds_the_same_in_the_log(desk):
     commit(desk, ("foo-0", 101))
-    enlisted(desk)
+    answer_enlistment(desk)
     before = desk.role
     desk.role = GroupCoordinator(HERE, loading=True)
-    assert fetched(desk, "foo-0") == 14
+    assert fetch_value(desk, "foo-0") == 14
     assert commit(desk, ("foo-0", 102)).error is Errors.COORDINATOR_LOAD_IN_PROGRESS
     desk.do(gc.on_loaded(desk.role, desk.on))
     assert desk.role == before
@@ -216,7 +216,7 @@ def test_a_new_coordinator_finds_the_same_in_the_log(desk):
 
 def test_a_later_commit_of_the_same_transaction_replaces_the_pending_offset(desk):
     commit(desk, ("foo-0", 101), ("bar-0", 201))
-    enlisted(desk)
+    answer_enlistment(desk)
     commit(desk, ("foo-0", 102))
     staged = [(p.partition, p.offset) for p in desk.role.pending[10]]
     assert staged == [("bar-0", 201), ("foo-0", 102)]

@@ -25,7 +25,7 @@ from kipviz.records.classic_groups import Subscription
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.group_setting import member, spec_of
 from kipviz.scenarios.setting import GROUP
-from tests.messages.offset_fetches import fetched
+from tests.messages.offset_fetches import fetch_offset_of
 
 HERE = "__consumer_offsets-0"
 STATE = {f"__share_group_state-{index}": 7 for index in range(50)}
@@ -66,7 +66,7 @@ def test_a_share_group_s_id_takes_neither_members_nor_offsets_of_a_regular_group
     assert joins(desk) is E.GROUP_ID_NOT_FOUND
     assert joins_classically(desk) is E.INCONSISTENT_GROUP_PROTOCOL
     assert commits(desk) is E.GROUP_ID_NOT_FOUND
-    assert fetched(desk).offset == -1
+    assert fetch_offset_of(desk).offset == -1
     assert len(desk.written(HERE)) == written
     assert kind_of(desk.role, "g") == SHARE
 

@@ -17,7 +17,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.groups.classic_groups import LeaveGroup, Leaver
 from kipviz.messages.groups.membership import Assignment, ConsumerGroupHeartbeat
-from tests.messages.offset_fetches import fetched
+from tests.messages.offset_fetches import fetch_offset_of
 
 HERE = "__consumer_offsets-0"
 BOTH = ("src-0", "src-1")
@@ -239,7 +239,7 @@ def test_the_answer_waits_until_the_records_are_replicated(desk):
 )
 def test_who_asks_for_an_offset_as_a_member_has_to_be_one(desk, name, epoch, error):
     join(desk, "C1")
-    assert fetched(desk, member_id=name, member_epoch=epoch).error.value == error
+    assert fetch_offset_of(desk, member_id=name, member_epoch=epoch).error.value == error
 
 
 def test_a_new_coordinator_finds_the_same_members_in_the_log(desk):

@@ -18,7 +18,7 @@ from kipviz.messages.events import OffsetsExpired
 from kipviz.messages.groups.classic_groups import JoinGroup
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.consumer_offsets import GroupTombstone, OffsetTombstone
-from tests.messages.offset_fetches import fetched
+from tests.messages.offset_fetches import fetch_offset_of
 
 HERE = "__consumer_offsets-0"
 TIMER = GroupRetention("g")
@@ -44,7 +44,7 @@ def test_of_an_empty_classic_group_everything_is_forgotten_at_once():
     assert desk.events[-1] == OffsetsExpired("g", ("src-0", "src-1"), True)
     assert not len(desk.role.offsets)
     assert "g" not in desk.role.classic_groups
-    assert fetched(desk).offset == -1
+    assert fetch_offset_of(desk).offset == -1
     assert gc.timers(desk.role, desk.on) == ()
 
 

@@ -49,7 +49,7 @@ def add(at: Desk, name: str, pid: int) -> Errors:
     return error_in(at.ask(tc.on_add_partitions, request))
 
 
-def opened(rules: str = DRAFT, *assigned: str) -> Desk:
+def open_transaction(rules: str = DRAFT, *assigned: str) -> Desk:
     """A producer of generation 1 with a transaction open."""
     at = desk(rules)
     given = init(at, "old", 1, *assigned)
@@ -75,7 +75,7 @@ def test_every_call_gets_a_producer_id_of_its_own_and_says_nothing_twice() -> No
 
 
 def test_what_an_older_generation_has_open_in_these_partitions_is_aborted_first() -> None:
-    at = opened()
+    at = open_transaction()
     assert init(at, "new", 2, "src-1").error is E.CONCURRENT_TRANSACTIONS
     assert at.role.transactions["old"].state is S.PREPARE_ABORT
     # The markers are on their way: it is not over yet.
@@ -94,20 +94,20 @@ def test_what_an_older_generation_has_open_in_these_partitions_is_aborted_first(
     ],
 )
 def test_what_becomes_of_it_is_a_question_of_its_own(option, answer, left) -> None:
-    at = opened(f"{DRAFT}+older_transaction={option}")
+    at = open_transaction(f"{DRAFT}+older_transaction={option}")
     assert init(at, "new", 2).error is answer
     assert at.role.transactions["old"].state is left
 
 
 def test_other_partitions_and_other_groups_are_left_alone() -> None:
-    at = opened(DRAFT, "src-0")
+    at = open_transaction(DRAFT, "src-0")
     assert init(at, "new", 2, "src-1").error is E.NONE
     assert init(at, "other", 7, "src-0", group="h").error is E.NONE
     assert at.role.transactions["old"].state is S.ONGOING
 
 
 def test_an_older_generation_is_refused_whatever_it_asks() -> None:
-    at = opened(DRAFT, "src-0")
+    at = open_transaction(DRAFT, "src-0")
     assert init(at, "new", 2, "src-1").error is E.NONE
     assert add(at, "old", 9) is E.PRODUCER_FENCED
     for handler, request in (
@@ -121,19 +121,19 @@ def test_an_older_generation_is_refused_whatever_it_asks() -> None:
 
 
 def test_until_it_hears_of_a_newer_one_an_older_generation_is_served() -> None:
-    at = opened()
+    at = open_transaction()
     assert at.ask(tc.on_end_txn, EndTxn("old", 9, 0, True, 4)).error is E.NONE
 
 
 def test_without_the_check_an_older_generation_may_go_on() -> None:
-    at = opened(f"{DRAFT}+older_generation=no_generation_is_known", "src-0")
+    at = open_transaction(f"{DRAFT}+older_generation=no_generation_is_known", "src-0")
     assert init(at, "new", 2, "src-1").error is E.NONE
     assert at.ask(tc.on_end_txn, EndTxn("old", 9, 0, True, 4)).error is E.NONE
     assert init(at, "late", 1, "src-2").error is E.NONE
 
 
 def test_the_next_coordinator_knows_the_generations_from_the_log() -> None:
-    at = opened(DRAFT, "src-0")
+    at = open_transaction(DRAFT, "src-0")
     init(at, "new", 2, "src-1")
     before = at.role.assignments
     at.role = TransactionCoordinator(HOME, 3, loading=True)
@@ -156,7 +156,7 @@ def test_a_request_that_cannot_be_served_leaves_no_trace() -> None:
 
 
 def test_an_assignment_is_no_decision_that_anybody_has_to_hear_of() -> None:
-    at = opened()
+    at = open_transaction()
     log = at.logs[HOME].but(given_up=(at.logs[HOME].end_offset - 1,))
     assert unreported_decisions(log) == ()
 
@@ -188,7 +188,7 @@ def test_another_group_s_generation_is_no_newer_one() -> None:
 
 
 def test_who_is_of_the_same_generation_or_has_nothing_open_is_not_waited_for() -> None:
-    at = opened(DRAFT, "src-1")
+    at = open_transaction(DRAFT, "src-1")
     assert init(at, "peer", 1, "src-1").error is E.NONE
     assert at.role.transactions["old"].state is S.ONGOING
     at = desk()
@@ -204,7 +204,7 @@ def test_who_is_of_the_same_generation_or_has_nothing_open_is_not_waited_for() -
     ids=["is decided", "is about to be decided"],
 )
 def test_what_an_older_generation_has_committed_is_waited_for_and_not_aborted(left) -> None:
-    at = opened()
+    at = open_transaction()
     transactions = at.role.transactions
     at.role = at.role.but(transactions=transactions.set("old", transactions["old"].but(**left)))
     assert init(at, "new", 2).error is E.CONCURRENT_TRANSACTIONS

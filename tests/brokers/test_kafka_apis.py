@@ -34,7 +34,7 @@ def mark(desk, *partitions, incarnation=0, epoch=1):
     return to
 
 
-def written(desk, to, partition, error=Errors.NONE):
+def note_written(desk, to, partition, error=Errors.NONE):
     desk.do(apis.on_marker_written(desk.role, MarkerWritten(to, partition, error), desk.on))
 
 
@@ -49,9 +49,9 @@ def test_every_partition_s_own_role_gets_its_marker(desk):
 
 def test_the_answer_waits_for_the_last_partition(desk):
     to = mark(desk, "out-0", OFFSETS)
-    written(desk, to, "out-0")
+    note_written(desk, to, "out-0")
     assert not desk.replies
-    written(desk, to, OFFSETS, Errors.NOT_LEADER_OR_FOLLOWER)
+    note_written(desk, to, OFFSETS, Errors.NOT_LEADER_OR_FOLLOWER)
     assert {r.partition: r.error for r in desk.last.results} == {
         "out-0": Errors.NONE,
         OFFSETS: Errors.NOT_LEADER_OR_FOLLOWER,
@@ -72,9 +72,9 @@ def test_a_partition_that_is_led_elsewhere_is_an_error_at_once(desk):
 def test_a_marker_of_a_connection_that_broke_does_not_answer_the_one_that_replaced_it(desk):
     old = mark(desk, "out-0")
     new = mark(desk, "out-0", incarnation=1, epoch=2)
-    written(desk, old, "out-0", Errors.NOT_LEADER_OR_FOLLOWER)
+    note_written(desk, old, "out-0", Errors.NOT_LEADER_OR_FOLLOWER)
     assert not desk.replies
-    written(desk, new, "out-0")
+    note_written(desk, new, "out-0")
     assert [r.error for r in desk.last.results] == [Errors.NONE]
 
 
@@ -89,7 +89,7 @@ def test_an_outcome_that_is_not_durable_fails_the_markers_of_share_state_or_all_
     desk = Desk(apis, KafkaApis(), leaders=leaders, rules="pull-request-22357")
     to = mark(desk, *partitions)
     for partition in partitions:
-        written(desk, to, partition)
+        note_written(desk, to, partition)
     assert desk.local[-1].message == ApplyMarkerToShares(9, 1, committed=True, ticket=to)
     desk.do(apis.on_marker_applied(desk.role, MarkerApplied(to, ("a", "b")), desk.on))
     done = OutcomeWritten(to, "a", Errors.COORDINATOR_NOT_AVAILABLE)
@@ -106,4 +106,4 @@ def test_an_outcome_that_nobody_waits_for_any_more_changes_nothing(desk):
     to = mark(desk, "out-0")
     done = apis.on_outcome_written(desk.role, late.but(ticket=ReplyTo("B9/markers", 1, 0)), desk.on)
     assert (done.state, done.replies) == (desk.role, ())
-    written(desk, to, "out-0")
+    note_written(desk, to, "out-0")

@@ -23,7 +23,7 @@ from kipviz.driving.desk import Desk
 from kipviz.messages.events import LogPruned
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.scenarios.library import scenario
-from tests.scenarios.story import after, committed_outputs, nodes, played
+from tests.scenarios.story import after, committed_outputs, nodes, play_once
 
 OUT = "out-0"
 TIMER = LogRetention("out-0")
@@ -53,7 +53,7 @@ def test_what_is_too_old_goes_from_the_front_and_never_beyond_the_high_watermark
     written_ms: tuple[int, ...], high_watermark: int, start: int
 ) -> None:
     log = log_of(*written_ms, high_watermark=high_watermark)
-    assert retention.kept_from(log, 100, 50) == start
+    assert retention.retention_start(log, 100, 50) == start
 
 
 def test_the_log_begins_behind_what_is_gone() -> None:
@@ -91,7 +91,7 @@ def test_the_records_of_an_open_transaction_are_deleted_and_it_commits() -> None
 
 
 def test_the_front_of_a_log_is_due_when_it_is_old_enough() -> None:
-    trace, _ = played(STORY, "kafka")
+    trace, _ = play_once(STORY, "kafka")
     first = next(node.world for node in nodes(trace) if node.world.now_ms == RETENTION_MS)
     fronts = [d for d in first.deadlines if d.kind == Due.LOG_FRONT]
     assert [(d.place, d.after, d.by) for d in fronts] == [

@@ -15,7 +15,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions.transactions import TxnPartitionsResult, refused_partitions
-from tests.brokers.older_desk import RECORD, OlderDesk, ended, leader_desk, produce
+from tests.brokers.older_desk import RECORD, OlderDesk, end_transaction, leader_desk, produce
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def in_vain(leader, sequence, epoch=0):
     assert error_in(leader.last) is Errors.NOT_ENOUGH_REPLICAS
 
 
-def tried(leader, sequence, error=Errors.NONE):
+def try_batch(leader, sequence, error=Errors.NONE):
     assert produce(leader, sequence) is None
     answer = TxnPartitionsResult(error, "t", 9, 0, ("out-0",))
     leader.do(pl.on_enlisted(leader.role, answer, leader.on, leader.requests[-1].tag))
@@ -43,16 +43,16 @@ def tried(leader, sequence, error=Errors.NONE):
 def test_what_comes_behind_a_batch_that_was_verified_in_vain_does_not_go_first(leader):
     """ProducerAppendInfo.checkSequence: KAFKA-14920."""
     in_vain(leader, 0)
-    assert tried(leader, 1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert tried(leader, 0) is Errors.NONE
+    assert try_batch(leader, 1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert try_batch(leader, 0) is Errors.NONE
     assert error_in(produce(leader, 1)) is Errors.NONE
     assert leader.role.verifications == ()
 
 
 def test_a_batch_that_the_coordinator_refused_is_remembered_until_a_marker_comes(leader):
-    assert tried(leader, 5, Errors.TRANSACTION_ABORTABLE) is Errors.TRANSACTION_ABORTABLE
-    assert tried(leader, 6) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
-    ended(leader)
+    assert try_batch(leader, 5, Errors.TRANSACTION_ABORTABLE) is Errors.TRANSACTION_ABORTABLE
+    assert try_batch(leader, 6) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    end_transaction(leader)
     assert leader.role.verifications == ()
 
 
@@ -70,7 +70,7 @@ def test_the_lowest_of_the_newest_epoch_is_remembered(leader, came, lowest):
     assert leader.role.verifications == (lowest,)
 
 
-def refused(leader, sequence, epoch=0, version=11, error=Errors.NETWORK_EXCEPTION):
+def reject_batch(leader, sequence, epoch=0, version=11, error=Errors.NETWORK_EXCEPTION):
     """A batch of an older or a newer client comes, and it is verified in vain."""
     request = Produce("t", (PartitionProduceData("out-0", 9, epoch, sequence, RECORD),), version)
     assert leader.ask(pl.on_produce, request) is None
@@ -78,7 +78,7 @@ def refused(leader, sequence, epoch=0, version=11, error=Errors.NETWORK_EXCEPTIO
     leader.do(pl.on_enlisted(leader.role, refused_partitions(asked, error), leader.on))
 
 
-def taken(leader, sequence, epoch=0, version=11):
+def take_batch(leader, sequence, epoch=0, version=11):
     """A batch comes, and the coordinator says yes."""
     request = Produce("t", (PartitionProduceData("out-0", 9, epoch, sequence, RECORD),), version)
     if (answer := leader.ask(pl.on_produce, request)) is not None:
@@ -98,26 +98,26 @@ def real(leader):
 
 def test_the_protocol_of_the_first_request_counts_for_an_older_client_of_the_same_id(real):
     """VerificationStateEntry.supportsEpochBump: a log without the producer wants 0, whoever asks now."""
-    refused(real, 0, version=13)
+    reject_batch(real, 0, version=13)
     assert real.role.verifications == (Verification(9, 0, 0, True),)
-    assert taken(real, 5, epoch=1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert take_batch(real, 5, epoch=1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert real.role.verifications == (Verification(9, 1, 5, True),)
-    assert taken(real, 0, epoch=1) is Errors.NONE
+    assert take_batch(real, 0, epoch=1) is Errors.NONE
 
 
 def test_the_protocol_of_the_first_request_counts_for_a_newer_client_of_the_same_id(real):
     """The other way round the log takes any first sequence up to the lowest one that came."""
-    refused(real, 3)
-    assert taken(real, 4, version=13) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert taken(real, 3, version=13) is Errors.NONE
+    reject_batch(real, 3)
+    assert take_batch(real, 4, version=13) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert take_batch(real, 3, version=13) is Errors.NONE
 
 
 def test_the_lowest_sequence_counts_for_an_older_epoch_too(real):
     """An open transaction's next batch is behind what a newer epoch's first batch has left."""
-    assert taken(real, 0) is Errors.NONE
-    assert taken(real, 1) is Errors.NONE
-    refused(real, 0, epoch=1)
-    assert taken(real, 2) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert take_batch(real, 0) is Errors.NONE
+    assert take_batch(real, 1) is Errors.NONE
+    reject_batch(real, 0, epoch=1)
+    assert take_batch(real, 2) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def test_a_batch_that_nobody_can_verify_is_remembered_too(real):
@@ -129,34 +129,34 @@ def test_a_batch_that_nobody_can_verify_is_remembered_too(real):
         is not None
     )
     real.leaders = with_home
-    assert taken(real, 1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert take_batch(real, 1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def test_a_marker_of_the_epoch_that_is_verified_leaves_a_newer_clients_entry_alone(real):
-    refused(real, 0, epoch=1, version=13)
+    reject_batch(real, 0, epoch=1, version=13)
     kept = real.role.verifications
-    ended(real, epoch=1)
+    end_transaction(real, epoch=1)
     assert real.role.verifications == kept
-    ended(real, epoch=2)
+    end_transaction(real, epoch=2)
     assert real.role.verifications == ()
 
 
 def test_a_log_that_knows_the_producer_remembers_a_verification_as_well(real):
-    assert taken(real, 0) is Errors.NONE
-    ended(real)
-    refused(real, 1)
+    assert take_batch(real, 0) is Errors.NONE
+    end_transaction(real)
+    reject_batch(real, 1)
     assert real.role.verifications == (Verification(9, 0, 1, False),)
-    assert taken(real, 1) is Errors.NONE
+    assert take_batch(real, 1) is Errors.NONE
     assert real.role.verifications == ()
 
 
 def test_among_clients_of_one_version_only_what_can_refuse_something_is_kept(leader):
     """A leader that need not remember it refuses and takes the same batches."""
-    refused(leader, 0, version=13)
+    reject_batch(leader, 0, version=13)
     assert leader.role.verifications == ()
-    refused(leader, 0, version=11)
+    reject_batch(leader, 0, version=11)
     assert leader.role.verifications == (Verification(9, 0, 0, False),)
-    assert taken(leader, 0) is Errors.NONE
+    assert take_batch(leader, 0) is Errors.NONE
 
 
 @pytest.mark.parametrize("version", [11, 13])
@@ -171,7 +171,7 @@ def test_what_is_forgotten_changes_no_answer_to_clients_of_one_version(real, tri
         said = []
         for (sequence, epoch), yes in (tries[0:2], tries[2:4], ((0, 1), True)):
             if yes:
-                said.append(taken(desk, sequence, epoch, version))
+                said.append(take_batch(desk, sequence, epoch, version))
             else:
                 try_it = Produce(
                     "t", (PartitionProduceData("out-0", 9, epoch, sequence, RECORD),), version
@@ -187,11 +187,11 @@ def test_what_is_forgotten_changes_no_answer_to_clients_of_one_version(real, tri
 
 def test_a_log_that_knows_an_older_epoch_wants_0_of_a_newer_one_by_itself(leader):
     """ProducerAppendInfo.checkSequence: a failed verification of sequence 0 refuses nothing more than that."""
-    assert taken(leader, 0) is Errors.NONE
-    ended(leader)
-    refused(leader, 0, epoch=1)
+    assert take_batch(leader, 0) is Errors.NONE
+    end_transaction(leader)
+    reject_batch(leader, 0, epoch=1)
     assert leader.role.verifications == ()
-    refused(leader, 1, epoch=1)
+    reject_batch(leader, 1, epoch=1)
     assert leader.role.verifications == (Verification(9, 1, 1, False),)
 
 

@@ -23,7 +23,7 @@ from kipviz.messages.groups.groups import (
 )
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from tests.clients.parts import member_of
-from tests.messages.offset_fetches import fetched
+from tests.messages.offset_fetches import fetch_offset_of
 
 HERE = "__consumer_offsets-0"
 E = Errors
@@ -44,7 +44,7 @@ def commit(desk, *partitions, name="C1", epoch=2, group="g"):
 
 def test_an_offset_is_committed_at_once_in_the_name_of_a_member(desk):
     assert commit(desk, "src-0").error is E.NONE
-    assert fetched(desk).offset == 7
+    assert fetch_offset_of(desk).offset == 7
     assert desk.events[-1] == OffsetCommitted("g", "src-0", 7)
     assert not desk.logs[HERE].batches[-1].transactional
     assert not desk.role.pending
@@ -100,7 +100,7 @@ def reader(**positions):
 
 def committing():
     me = kafka_consumer.commit_sync(reader(src_0=102, src_1=200))
-    return kafka_consumer.sent(me, kafka_consumer.next_request(me), 4)
+    return kafka_consumer.note_sent(me, kafka_consumer.next_request(me), 4)
 
 
 def test_commit_sync_says_every_position_and_waits():

@@ -11,7 +11,7 @@ from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator,
 from kipviz.brokers.groups.offset_fetches import on_offset_fetch
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
-from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     FetchedGroup,
@@ -78,7 +78,7 @@ def test_a_draft_that_does_not_tell_an_old_client_of_pending_offsets_rejects_its
 def test_a_request_is_rejected_by_partition_only_where_it_names_partitions(
     request_: OffsetFetch, error: Errors, of_group: Errors, offsets: int
 ) -> None:
-    answer = refused(request_, error)
+    answer = reject_request(request_, error)
     assert isinstance(answer, OffsetFetchResponse)
     (group,) = answer.groups
     assert (group.error, len(group.offsets), error_in(answer)) == (of_group, offsets, error)

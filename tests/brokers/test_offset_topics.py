@@ -134,8 +134,8 @@ def mark(desk):
     desk.do(gc.on_write_marker(desk.role, WriteMarker(to, HERE, 10, 1, True, 0, 2), desk.on))
 
 
-def fetched(desk):
-    return offset_fetches.fetched(desk).offset
+def fetch_value(desk):
+    return offset_fetches.fetch_offset_of(desk).offset
 
 
 def test_the_id_is_kept_with_the_offset_also_when_it_came_by_name(desk):
@@ -144,7 +144,7 @@ def test_the_id_is_kept_with_the_offset_also_when_it_came_by_name(desk):
     assert record.topic_id == SRC_ID
     mark(desk)
     assert desk.role.offsets["g", "src-0"].topic_id == SRC_ID
-    assert fetched(desk) == 7
+    assert fetch_value(desk) == 7
 
 
 def test_an_offset_that_was_kept_with_another_id_is_none(desk):
@@ -153,7 +153,7 @@ def test_an_offset_that_was_kept_with_another_id_is_none(desk):
     desk.logs[HERE] = replicate(append(desk.logs[HERE], Batch(1, (old,))))
     desk.role = GroupCoordinator(HERE, loading=True)
     desk.do(gc.on_loaded(desk.role, desk.on))
-    assert fetched(desk) == -1
+    assert fetch_value(desk) == -1
 
 
 @pytest.mark.parametrize("committed", [True, False])

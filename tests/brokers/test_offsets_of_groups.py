@@ -18,7 +18,7 @@ from kipviz.brokers.logs.partition_log import append
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.operators.group_calls import groups_of
-from kipviz.cluster.topic_authorization import narrowed
+from kipviz.cluster.topic_authorization import narrow_to_broker
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
@@ -42,9 +42,9 @@ from kipviz.records.consumer_offsets import OffsetCommitRecord
 from kipviz.records.placement import partition_for
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP
-from kipviz.views.explanations.operators import found_out
+from kipviz.views.explanations.operators import list_learned
 from tests.messages.offset_fetches import fetch_all
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 BILLING, MISSPELT = "billing", "my-gruop-4"
 
@@ -65,7 +65,7 @@ def desk_of(**state: Any) -> Desk:
     return Desk(group, GroupCoordinator(HERE, **state), leaders={HERE: 1, "src-0": 5})
 
 
-def told(desk: Desk, request: OffsetFetch) -> Any:
+def ask_group(desk: Desk, request: OffsetFetch) -> Any:
     """What the only group of the response says; None if there is no response yet."""
     answer: Any = desk.ask(on_offset_fetch, request)
     return None if answer is None else answer.groups[0]
@@ -74,9 +74,9 @@ def told(desk: Desk, request: OffsetFetch) -> Any:
 def test_an_operator_is_told_what_is_committed_and_a_group_that_is_not_there_has_nothing() -> None:
     """What was never committed is in no list, and no offset is no error."""
     desk = desk_of(**COMMITTED)
-    answer = told(desk, fetch_all("g"))
+    answer = ask_group(desk, fetch_all("g"))
     assert answer.offsets == (FetchedOffset("src-0", 7),)
-    answer = told(desk, fetch_all("nobody"))
+    answer = ask_group(desk, fetch_all("nobody"))
     assert (answer.error, answer.group_id, answer.offsets) == (E.NONE, "nobody", ())
 
 
@@ -92,9 +92,9 @@ def test_one_response_has_the_offsets_and_the_error_of_each_group() -> None:
     asked_of = [groups_in(call.message.request) for call in here.local]
     assert asked_of == [("g",), ("other",), ("nobody",)]
     for answer in (
-        told(desk_of(**COMMITTED), fetch_all("g")),
+        ask_group(desk_of(**COMMITTED), fetch_all("g")),
         FetchedGroup(E.GROUP_AUTHORIZATION_FAILED, "other"),
-        told(desk_of(**COMMITTED), fetch_all("nobody")),
+        ask_group(desk_of(**COMMITTED), fetch_all("nobody")),
     ):
         assert not here.replies
         whole_answer = OffsetFetchResponse((answer,))
@@ -108,27 +108,27 @@ def test_one_response_has_the_offsets_and_the_error_of_each_group() -> None:
 
 
 def test_whoever_wants_stable_offsets_is_told_which_is_not() -> None:
-    answer = told(desk_of(**COMMITTED), fetch_all("g", require_stable=True))
+    answer = ask_group(desk_of(**COMMITTED), fetch_all("g", require_stable=True))
     assert answer.offsets == (FetchedOffset("src-0", -1, E.UNSTABLE_OFFSET_COMMIT),)
 
 
 def test_a_coordinator_that_still_loads_says_so() -> None:
-    answer = told(desk_of(loading=True), fetch_all("g"))
+    answer = ask_group(desk_of(loading=True), fetch_all("g"))
     assert (answer.error, answer.group_id) == (E.COORDINATOR_LOAD_IN_PROGRESS, "g")
 
 
 def test_topics_that_may_not_be_described_are_left_out() -> None:
     desk = desk_of(**COMMITTED)
     desk.image = {"acls": (Acl("op", Operation.DESCRIBE, Resource.GROUP, "g"),)}
-    assert told(desk, fetch_all("g")).offsets == ()
+    assert ask_group(desk, fetch_all("g")).offsets == ()
 
 
 def test_what_is_not_replicated_is_told_to_nobody_but_to_who_waits_for_it() -> None:
     desk = desk_of(offsets=COMMITTED["offsets"])
     record = OffsetCommitRecord("g", "src-0", 7)
     desk.logs[HERE] = append(desk.logs[HERE], Batch(0, (record,)))
-    assert told(desk, fetch_all("g")).offsets == ()
-    assert told(desk, fetch_all("g", require_stable=True)) is None
+    assert ask_group(desk, fetch_all("g")).offsets == ()
+    assert ask_group(desk, fetch_all("g", require_stable=True)) is None
     assert len(desk.role.waiting) == 1
 
 
@@ -139,7 +139,7 @@ def test_what_is_not_stable_is_in_no_list_and_in_no_error() -> None:
     me = admin.list_consumer_group_offsets(Admin("op/admin", (1,)), "g h g requireStable=true")
     request: Any = admin.next_request(me)
     assert request == fetch_all("g", "h", require_stable=True)
-    me, _ = admin.sent(me, request, 1)
+    me, _ = admin.note_sent(me, request, 1)
     unstable = FetchedOffset("src-0", -1, E.UNSTABLE_OFFSET_COMMIT)
     answer = OffsetFetchResponse(
         (FetchedGroup(E.NONE, "g", (unstable,)), FetchedGroup(E.NOT_COORDINATOR, "h"))
@@ -170,33 +170,33 @@ def test_a_line_is_about_its_groups_and_not_about_its_option() -> None:
 
 
 def test_the_groups_of_one_coordinator_go_together() -> None:
-    trace, _ = played("kip-709-offsets-of-three", "kafka")
-    assert narrowed(ALL, trace.world.image) == fetch_all(GROUP, BILLING)
+    trace, _ = play_once("kip-709-offsets-of-three", "kafka")
+    assert narrow_to_broker(ALL, trace.world.image) == fetch_all(GROUP, BILLING)
 
 
 def test_an_old_coordinator_is_asked_for_one_group_at_a_time() -> None:
     assert not takes_several(release("2.4"), ALL)
     assert takes_several(release("3.5"), ALL)
-    trace, _ = played("kip-709-old-coordinator", "kafka")
-    requests = [m for m, way in delivered(trace) if way == "request"]
+    trace, _ = play_once("kip-709-old-coordinator", "kafka")
+    requests = [m for m, way in list_delivered(trace) if way == "request"]
     alone = [fetch_all(each, version=6) for each in (GROUP, BILLING, MISSPELT)]
     assert requests == alone
-    first = next(m for m, way in delivered(trace) if way == "response")
-    assert dict(found_out(first)) == {f"{GROUP} src-0": "101"}
+    first = next(m for m, way in list_delivered(trace) if way == "response")
+    assert dict(list_learned(first)) == {f"{GROUP} src-0": "101"}
 
 
 def test_the_same_line_leaves_out_what_a_newer_coordinator_does_not_vouch_for() -> None:
     """The story: 101, then nothing, then 102; and of the other two groups nothing, whether they are there or not."""
-    trace, _ = played("kip-709-offsets-of-three", "kafka")
-    answers = [m for m, way in delivered(trace) if way == "response"]
-    assert [dict(found_out(m)) for m in answers[::2]] == [
+    trace, _ = play_once("kip-709-offsets-of-three", "kafka")
+    answers = [m for m, way in list_delivered(trace) if way == "response"]
+    assert [dict(list_learned(m)) for m in answers[::2]] == [
         {f"{GROUP} src-0": offset, BILLING: "no offset"}
         for offset in ("101", "UNSTABLE_OFFSET_COMMIT", "102")
     ]
-    assert [dict(found_out(m)) for m in answers[1::2]] == [{MISSPELT: "no offset"}] * 3
+    assert [dict(list_learned(m)) for m in answers[1::2]] == [{MISSPELT: "no offset"}] * 3
 
 
-def delivered(trace: Any) -> list[tuple[Any, str]]:
+def list_delivered(trace: Any) -> list[tuple[Any, str]]:
     """What came of the operator's requests and their answers, in order."""
     return [
         (event.message, event.way)

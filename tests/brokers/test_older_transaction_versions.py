@@ -57,7 +57,7 @@ def end(desk, epoch, *, commit=True):
     return desk.ask(tc.on_end_txn, EndTxn("t", 9, epoch, commit, 4))
 
 
-def marked(desk, *partitions):
+def answer_markers(desk, *partitions):
     found = tuple(PartitionResult(p, Errors.NONE) for p in partitions)
     desk.do(
         tc.on_markers_answered(desk.role, TxnMarkerResult(9, found), MarkersOf(2, "t"), desk.on)
@@ -73,7 +73,7 @@ def test_a_client_adds_its_partitions_and_the_epoch_stays_from_one_transaction_t
     for _ in range(2):
         assert add(desk, 0, "out-0").error is Errors.NONE
         assert end(desk, 0) == EndTxnResponse(Errors.NONE, -1, -1)
-        marked(desk, "out-0")
+        answer_markers(desk, "out-0")
     one = [(S.ONGOING, 0), (S.PREPARE_COMMIT, 0), (S.COMPLETE_COMMIT, 0)]
     assert states(desk) == [(S.EMPTY, 0), *one, *one]
     decided = [e for e in desk.events if isinstance(e, TransactionDecided)]
@@ -93,7 +93,7 @@ def test_an_end_keeps_the_epoch_before_a_bump_and_the_bump_can_be_asked_for_agai
     bumped_by_the_client(desk)
     end(desk, 1)
     assert desk.role.transactions["t"].last_producer_epoch == 0
-    marked(desk, "out-0")
+    answer_markers(desk, "out-0")
     again = desk.ask(tc.on_init_producer_id, InitProducerId("t", 60_000, 9, 0))
     assert (again.error, again.producer_epoch) == (Errors.NONE, 1)
 
@@ -104,7 +104,7 @@ def test_a_fence_forgets_the_epoch_before_a_bump_and_the_bump_is_refused(desk):
     desk.do(tc.on_timeout(desk.role, "t", desk.on))
     known = desk.role.transactions["t"]
     assert (known.producer_epoch, known.last_producer_epoch) == (2, -1)
-    marked(desk, "out-0")
+    answer_markers(desk, "out-0")
     again = desk.ask(tc.on_init_producer_id, InitProducerId("t", 60_000, 9, 0))
     assert again.error is Errors.PRODUCER_FENCED
 
@@ -150,7 +150,7 @@ def test_the_coordinators_own_abort_fences_with_the_next_epoch(desk, end_it):
     (decided,) = [e for e in desk.events if isinstance(e, TransactionDecided)]
     assert decided.producer_epoch == 0
     assert desk.role.transactions["t"].last_producer_epoch == -1
-    marked(desk, "out-0")
+    answer_markers(desk, "out-0")
     assert end(desk, 0).error is Errors.PRODUCER_FENCED
 
 
@@ -167,7 +167,7 @@ def test_a_fence_at_the_last_epoch_keeps_it(desk, end_it, epoch, fenced):
     else:
         assert init(desk).error is Errors.CONCURRENT_TRANSACTIONS
     assert states(desk)[-1] == (S.PREPARE_ABORT, fenced)
-    marked(desk, "out-0")
+    answer_markers(desk, "out-0")
     assert states(desk)[-1] == (S.COMPLETE_ABORT, fenced)
     # The next producer gets another producer id, because no epoch is left.
     answer = init(desk)

@@ -58,7 +58,7 @@ def offset_in(answer):
     return result.base_offset
 
 
-def enlisted(desk, error=Errors.NONE, epoch=0):
+def answer_enlistment(desk, error=Errors.NONE, epoch=0):
     desk.do(pl.on_enlisted(desk.role, TxnPartitionsResult(error, "t", 9, epoch, (HERE,)), desk.on))
 
 
@@ -79,14 +79,14 @@ def test_the_first_batch_of_a_transaction_waits_until_the_partition_is_enlisted(
         AddPartitionsToTxn((TxnPartitions("t", 9, 0, (HERE,)),)),
     )
     assert values(desk) == []
-    enlisted(desk)
+    answer_enlistment(desk)
     assert desk.last == ProduceResponse((PartitionProduceResponse(HERE, Errors.NONE, 0),))
     assert values(desk) == ["0:0"]
 
 
 def test_the_next_batch_of_the_transaction_asks_nobody(desk):
     produce(desk)
-    enlisted(desk)
+    answer_enlistment(desk)
     assert offset_in(produce(desk, first=1)) == 1
     assert len(desk.requests) == 1
 
@@ -94,7 +94,7 @@ def test_the_next_batch_of_the_transaction_asks_nobody(desk):
 def test_a_batch_of_an_older_epoch_is_refused_before_anybody_is_asked(desk):
     """Recorded of Kafka 4.4.0: Produce 47 without AddPartitionsToTxn."""
     produce(desk)
-    enlisted(desk)
+    answer_enlistment(desk)
     mark(desk)
     assert error_in(produce(desk, first=1)) is Errors.INVALID_PRODUCER_EPOCH
     assert len(desk.requests) == 1
@@ -115,7 +115,7 @@ def test_a_batch_of_an_older_epoch_is_refused_before_anybody_is_asked(desk):
 )
 def test_what_the_coordinator_says_is_translated_for_the_producer(desk, answer, seen):
     produce(desk)
-    enlisted(desk, answer)
+    answer_enlistment(desk, answer)
     assert error_in(desk.last) is seen
     assert values(desk) == []
 
@@ -129,7 +129,7 @@ def test_a_yes_that_comes_after_the_abort_marker_is_too_late(desk):
     """VerificationGuard: the coordinator's yes was for a transaction that is over."""
     produce(desk)
     mark(desk)
-    enlisted(desk)
+    answer_enlistment(desk)
     assert error_in(desk.last) is Errors.INVALID_PRODUCER_EPOCH
     assert values(desk) == []
 
@@ -138,7 +138,7 @@ def test_a_yes_for_a_batch_of_the_marker_s_own_epoch_still_counts(desk):
     """The marker of epoch 1 ended the transaction of epoch 0; the one of epoch 1 is the next."""
     produce(desk, epoch=1)
     mark(desk, epoch=1)
-    enlisted(desk, epoch=1)
+    answer_enlistment(desk, epoch=1)
     assert error_in(desk.last) is Errors.NONE
 
 
@@ -146,7 +146,7 @@ def test_a_yes_is_too_late_when_a_later_producer_s_marker_passed_by(desk):
     """Guarded by more than the epoch: here the waiting batch has the higher one."""
     produce(desk, epoch=5)
     mark(desk, epoch=4)
-    enlisted(desk, epoch=5)
+    answer_enlistment(desk, epoch=5)
     assert error_in(desk.last) is Errors.INVALID_TXN_STATE
 
 
@@ -154,9 +154,9 @@ def test_a_batch_that_is_sent_again_while_it_waits_is_appended_once(desk):
     produce(desk, source="p")
     produce(desk, source="p")
     assert [w.settled for w in desk.role.verifying] == [True, False]
-    enlisted(desk)
+    answer_enlistment(desk)
     assert len(desk.replies) == 1
-    enlisted(desk)
+    answer_enlistment(desk)
     assert (values(desk), desk.role.verifying) == (["0:0"], ())
     assert len(desk.replies) == 1
 
@@ -164,7 +164,7 @@ def test_a_batch_that_is_sent_again_while_it_waits_is_appended_once(desk):
 def test_a_batch_that_two_connections_bring_is_appended_once_and_answered_twice(desk):
     produce(desk, source="old")
     produce(desk, source="new")
-    enlisted(desk)
+    answer_enlistment(desk)
     assert values(desk) == ["0:0"]
     assert [(error_in(m), offset_in(m)) for _, m in desk.replies] == [(Errors.NONE, 0)] * 2
 
@@ -172,7 +172,7 @@ def test_a_batch_that_two_connections_bring_is_appended_once_and_answered_twice(
 def test_an_answer_waits_for_the_replicas_and_so_does_that_to_a_duplicate(desk):
     desk.instant = False
     produce(desk, count=2)
-    enlisted(desk)
+    answer_enlistment(desk)
     assert produce(desk, count=2) is None
     assert desk.replies == []
     desk.replicate()
@@ -192,7 +192,7 @@ def test_only_the_batches_whose_question_was_lost_have_to_be_sent_again(desk):
 
 def test_a_marker_is_reported_when_it_is_replicated(desk):
     produce(desk)
-    enlisted(desk)
+    answer_enlistment(desk)
     desk.instant = False
     mark(desk, commit=True)
     assert desk.local == []
@@ -217,14 +217,14 @@ def read(answer):
 
 def test_a_read_committed_consumer_reads_below_the_lso_and_skips_what_was_aborted(desk):
     produce(desk, count=2)
-    enlisted(desk)
+    answer_enlistment(desk)
     assert fetch(desk) is None
     uncommitted = fetch(desk, committed=False, source="u")
     assert [r.offset for r in uncommitted.records] == [0, 1]
     mark(desk, commit=False)
     assert fetch(desk, source="d") is None  # aborted records and a marker: nothing to show
     produce(desk, epoch=1)
-    enlisted(desk, epoch=1)
+    answer_enlistment(desk, epoch=1)
     mark(desk, epoch=2, commit=True)
     committed = read(desk.answer_to(ReplyTo("c", 1, 0)))
     assert [(r.offset, r.value) for r in committed.records] == [(3, "1:0")]
@@ -247,7 +247,7 @@ def test_a_fetch_from_outside_of_the_log_is_refused_where_its_consumer_wants_to_
 
 def test_where_a_partition_begins_and_ends_depends_on_who_asks(desk):
     produce(desk)
-    enlisted(desk)
+    answer_enlistment(desk)
     asks = [(EARLIEST_TIMESTAMP, True), (LATEST_TIMESTAMP, True), (LATEST_TIMESTAMP, False)]
     told = [desk.ask(pl.on_list_offsets, ListOffsets(HERE, *ask)).offset for ask in asks]
     assert told == [0, 0, 1], "the transaction is open: the last stable offset is 0"
@@ -264,16 +264,16 @@ def test_a_record_is_found_by_its_time_below_what_may_be_read(desk):
     open_batch = Batch(2, (DataRecord("t"),), 9, 0, 0, True, max_timestamp_ms=30)
     desk.logs[HERE] = replicate(append(log, open_batch))
 
-    def told(at, committed):
+    def list_offset(at, committed):
         request = ListOffsets(HERE, BY_TIME, committed, 5, at)
         answer = desk.ask(pl.on_list_offsets, request)
         return answer.error, answer.offset, answer.timestamp_ms
 
-    assert told(0, True) == (Errors.NONE, 0, 10)
-    assert told(11, True) == (Errors.NONE, 1, 20)
-    assert told(21, True) == (Errors.NONE, -1, NO_TIMESTAMP)
-    assert told(21, False) == (Errors.NONE, 2, 30)
-    assert told(31, False) == (Errors.NONE, -1, NO_TIMESTAMP)
+    assert list_offset(0, True) == (Errors.NONE, 0, 10)
+    assert list_offset(11, True) == (Errors.NONE, 1, 20)
+    assert list_offset(21, True) == (Errors.NONE, -1, NO_TIMESTAMP)
+    assert list_offset(21, False) == (Errors.NONE, 2, 30)
+    assert list_offset(31, False) == (Errors.NONE, -1, NO_TIMESTAMP)
 
 
 def plain_log(count):
@@ -291,7 +291,7 @@ def test_a_client_s_new_fetch_takes_the_place_of_the_one_that_waits(desk):
 
 def test_a_fetch_gives_at_most_as_many_records_as_asked_for_and_goes_on_behind_them(desk):
     produce(desk, count=3)
-    enlisted(desk)
+    answer_enlistment(desk)
     mark(desk, commit=True)
     first = fetch(desk, most=2)
     assert ([r.offset for r in first.records], first.next_offset) == ([0, 1], 2)
@@ -316,7 +316,7 @@ def test_a_batch_that_is_appended_takes_the_guard_of_its_own_producer_s_other_ep
     desk.ask(
         pl.on_produce, Produce("u", (PartitionProduceData(HERE, 10, 3, 0, (DataRecord("u"),)),))
     )
-    enlisted(desk)
+    answer_enlistment(desk)
     assert values(desk) == ["0:0"]
     assert {(w.producer_id, w.producer_epoch): w.guarded for w in desk.role.verifying} == {
         (9, 1): False,
@@ -329,7 +329,7 @@ def test_a_batch_that_is_appended_takes_the_guard_of_its_own_producer_s_other_ep
 )
 def test_a_fetch_looks_at_the_end_that_its_isolation_level_reads_to(desk, committed, name):
     produce(desk)
-    enlisted(desk)
+    answer_enlistment(desk)
     produce(desk, first=1)
     request = Fetch((FetchPartition(HERE, 0),), 10, read_committed=committed, wait=False)
     fetched = read(desk.ask(pl.on_fetch, request))
@@ -404,7 +404,7 @@ def test_a_duplicate_that_waits_for_the_replicas_is_not_appended_again(desk):
 def test_a_read_uncommitted_consumer_reads_what_was_aborted(desk):
     """KIP-98 "Read Uncommitted": it skips the markers alone."""
     produce(desk, count=2)
-    enlisted(desk)
+    answer_enlistment(desk)
     mark(desk, commit=False)
     read = fetch(desk, committed=False)
     assert [r.value for r in read.records] == ["0:0", "0:1"]

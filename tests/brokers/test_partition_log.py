@@ -14,8 +14,8 @@ from kipviz.brokers.logs.partition_log import (
     check_marker,
     delete_records,
     duplicate_of,
+    find_by_time,
     forget,
-    found_at,
     is_aborted,
     read,
     rebuild,
@@ -445,9 +445,9 @@ def test_a_record_that_a_segment_still_has_before_the_log_s_start_is_not_found_b
     log = at(0)
     for written_ms in (20, 10):
         log = append(log, Batch(log.end_offset, (DataRecord("x"),), max_timestamp_ms=written_ms))
-    assert found_at(log, 10) == (0, 20)
-    assert found_at(log.but(start_offset=1), 10) == (1, 10)
-    assert found_at(log.but(start_offset=1), 11) is None
+    assert find_by_time(log, 10) == (0, 20)
+    assert find_by_time(log.but(start_offset=1), 10) == (1, 10)
+    assert find_by_time(log.but(start_offset=1), 11) is None
 
 
 def test_a_new_leader_of_an_empty_log_still_starts_where_the_log_starts():

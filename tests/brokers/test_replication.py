@@ -9,7 +9,7 @@ from kipviz.brokers.logs.replication import (
     Due,
     WaitingForReplicas,
     append_checks,
-    appended,
+    batch_appended,
     due,
 )
 from kipviz.driving.desk import Desk
@@ -48,4 +48,4 @@ def test_a_plain_batch_is_one_of_a_producer_outside_of_transactions():
         Batch(0, records, 9, 0, 0),
         Batch(0, records, 9, 0, 0, transactional=True),
     ]
-    assert [appended(HERE, batch).plain for batch in batches] == [False, True, False]
+    assert [batch_appended(HERE, batch).plain for batch in batches] == [False, True, False]

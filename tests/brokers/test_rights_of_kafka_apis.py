@@ -50,7 +50,7 @@ from kipviz.records.placement import partition_for
 from tests.brokers.rights_table import KAFKA_APIS, NEEDS
 from tests.clients.parts import (
     begin_transaction,
-    changed,
+    change,
     init_transactions,
     member_of,
     producer_of,
@@ -70,14 +70,14 @@ OF_DRAFTS = {
 }
 
 
-def said(need: Need) -> str:
+def render_need(need: Need) -> str:
     either = f" or {need.alternative}" if need.alternative else ""
     text = f"{need.operation}{either} {need.resource}{' each' if need.each else ''}"
     return f"[{text}]" if need.hides else text
 
 
 def test_every_shipped_request_needs_what_kafka_asks_for() -> None:
-    table = {name: "; ".join(map(said, needs)) for name, needs in NEEDS.items()}
+    table = {name: "; ".join(map(render_need, needs)) for name, needs in NEEDS.items()}
     assert {name: line for name, line in table.items() if name not in OF_DRAFTS} == KAFKA_APIS
 
 
@@ -163,7 +163,7 @@ def test_any_broker_says_who_coordinates_a_name_or_that_nobody_does() -> None:
 
 
 def asks(me):
-    return producer.sent(me, producer.next_request(me), 1)
+    return producer.note_sent(me, producer.next_request(me), 1)
 
 
 def looking() -> Producer:
@@ -181,7 +181,7 @@ def ready() -> Producer:
 
 
 def ending() -> Producer:
-    me = changed(begin_transaction(ready()), transaction_started=True)
+    me = change(begin_transaction(ready()), transaction_started=True)
     return producer.end_transaction(me, committed=True)
 
 
@@ -214,7 +214,7 @@ def test_a_coordinator_that_is_none_any_more_is_looked_for_anew() -> None:
 
 def test_the_groups_coordinator_is_another_one_and_forgets_nobody() -> None:
     offsets = TxnOffsetCommit("t", "g", 9, 0, "m", 1, ())
-    me = changed(begin_transaction(ready()), queue=(offsets,))
+    me = change(begin_transaction(ready()), queue=(offsets,))
     me, request = asks(me)
     assert isinstance(request, TxnOffsetCommit)
     assert producer.on_disconnected(me, 1).manager.found
@@ -229,7 +229,7 @@ def test_the_groups_coordinator_is_another_one_and_forgets_nobody() -> None:
 )
 def test_the_next_process_looks_anew(kind, module) -> None:
     me = kind("app-1/producer", TransactionManager("t", finds=True, found=True))
-    after = module.restarted(me, 2).manager
+    after = module.restart(me, 2).manager
     assert (after.finds, after.found) == (True, False)
 
 
@@ -239,7 +239,7 @@ def test_the_next_process_looks_anew(kind, module) -> None:
 def test_poll_throws_that_the_topic_may_not_be_described_and_the_member_asks_again() -> None:
     """AbstractHeartbeatRequestManager: the member stays in its state, so that it can recover."""
     me = kafka_consumer.poll(member_of("app-1/consumer", "g", "m", "src", "src-0", 5))
-    me, _ = kafka_consumer.sent(me, kafka_consumer.next_request(me), 4)
+    me, _ = kafka_consumer.note_sent(me, kafka_consumer.next_request(me), 4)
     me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(TOPIC, "m"))
     assert (me.state, me.done) == (MemberState.JOINING, True)
     assert me.error == f"ConsumerGroupHeartbeat: {TOPIC.name}"
@@ -255,10 +255,10 @@ def test_poll_of_a_share_consumer_throws_what_its_membership_is_refused(
     error, state, stays
 ) -> None:
     member = share_member.join(ShareMember("app-1/member", "g", "m", "src"))
-    member, _ = share_member.sent(member, share_member.next_request(member), 4)
+    member, _ = share_member.note_sent(member, share_member.next_request(member), 4)
     member = share_member.on_response(member, ShareGroupHeartbeatResponse(error, "m"))
     consumer = share_consumer.ShareConsumer("app-1/consumer", "g", "m", 0, "src-0", 5)
-    consumer = changed(consumer, member=True, awaiting=True)
+    consumer = change(consumer, member=True, awaiting=True)
     line = Line("poll", Call.POLL)
     me = Application("app-1", (line,), "out-0", producer_of("app-1/producer", "t"), consumer)
     after = binding.settle(me.with_client(member), design("kafka").client_rules())

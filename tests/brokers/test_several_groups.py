@@ -45,8 +45,8 @@ from kipviz.messages.wire.kind import Around
 from kipviz.records.placement import CONSUMER_OFFSETS, partition_for
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP
-from kipviz.views.explanations.operators import found_out
-from tests.scenarios.story import nodes, played
+from kipviz.views.explanations.operators import list_learned
+from tests.scenarios.story import nodes, play_once
 
 BILLING, MISSPELT = "billing", "my-gruop-4"
 ALL = (GROUP, BILLING, MISSPELT)
@@ -66,7 +66,7 @@ def ask(desk: Desk, request: Any) -> None:
     desk.do(several.on_several_groups(desk.role, request, TO, desk.on))
 
 
-def answered(desk: Desk, answer: Any) -> None:
+def answer_part(desk: Desk, answer: Any) -> None:
     assert several.waits_for(desk.role, TO)
     desk.do(several.on_answered(desk.role, Reply(TO, answer)))
 
@@ -92,9 +92,9 @@ def test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the
         ("group_coordinator", HOME[name], AskedOfOne(TO, kind((name,))))
         for name in (GROUP, BILLING)
     ]
-    answered(desk, response((result(E.GROUP_ID_NOT_FOUND, BILLING),)))
+    answer_part(desk, response((result(E.GROUP_ID_NOT_FOUND, BILLING),)))
     assert not desk.replies
-    answered(desk, response((result(E.NONE, GROUP),)))
+    answer_part(desk, response((result(E.NONE, GROUP),)))
     ((to, answer),) = desk.replies
     assert (to, errors(answer)) == (
         TO,
@@ -138,7 +138,7 @@ def test_a_right_is_asked_for_group_by_group(desk: Desk) -> None:
     right = Acl("op", Operation.DESCRIBE, Resource.GROUP, BILLING)
     desk.image = {"acls": (right,)}
     ask(desk, DescribeGroups((GROUP, BILLING)))
-    answered(desk, DescribeGroupsResponse((DescribedClassicGroup(E.NONE, BILLING, "Stable"),)))
+    answer_part(desk, DescribeGroupsResponse((DescribedClassicGroup(E.NONE, BILLING, "Stable"),)))
     assert errors(desk.last) == [(GROUP, E.GROUP_AUTHORIZATION_FAILED), (BILLING, E.NONE)]
 
 
@@ -188,7 +188,7 @@ def test_an_answer_to_another_life_of_a_connection_is_no_part_of_it(desk: Desk) 
 )
 def test_the_bytes_have_an_array_of_groups(message: Any, array: str, said: list[Any]) -> None:
     kind = KINDS[type(message)]
-    values, _ = decode(kind.schema, message.VERSION, encoded(message))
+    values, _ = decode(kind.schema, message.VERSION, encode_message(message))
     found = [
         each if isinstance(each, str) else (each["GroupId"], each["ErrorCode"])
         for each in values[array]
@@ -196,7 +196,7 @@ def test_the_bytes_have_an_array_of_groups(message: Any, array: str, said: list[
     assert found == said
 
 
-def encoded(message: Any) -> bytes:
+def encode_message(message: Any) -> bytes:
     kind = KINDS[type(message)]
     filled = kind.fill(message, Around((), None, "op/admin"))
     return encode(kind.schema, message.VERSION, filled, {}).data
@@ -209,15 +209,15 @@ def begins(target: str) -> Admin:
     return admin.describe_consumer_group(Admin("op/admin", (1, 3)), target)
 
 
-def sent(me: Admin, *groups: str) -> tuple[Admin, Any]:
+def send_next(me: Admin, *groups: str) -> tuple[Admin, Any]:
     """Send what is next, about these groups of it if not all of them have one coordinator."""
     request: Any = admin.next_request(me)
     if groups:
         request = narrow_to_groups(request, groups)
-    return admin.sent(me, request, 1)
+    return admin.note_sent(me, request, 1)
 
 
-def heard(me: Admin, *results: Any) -> Admin:
+def hear_results(me: Admin, *results: Any) -> Admin:
     responses: dict[type[Any], Any] = {
         DescribedConsumerGroup: ConsumerGroupDescribeResponse,
         DescribedClassicGroup: DescribeGroupsResponse,
@@ -228,15 +228,15 @@ def heard(me: Admin, *results: Any) -> Admin:
 
 def test_each_coordinator_is_asked_once_and_a_classic_group_once_more() -> None:
     told = DescribedConsumerGroup
-    me, request = sent(begins("g h k g"), "g", "k")
+    me, request = send_next(begins("g h k g"), "g", "k")
     assert request == ConsumerGroupDescribe(("g", "k"))
-    me = heard(me, told(E.NONE, "g", "Stable"), told(E.GROUP_ID_NOT_FOUND, "k"))
-    me, request = sent(me)
+    me = hear_results(me, told(E.NONE, "g", "Stable"), told(E.GROUP_ID_NOT_FOUND, "k"))
+    me, request = send_next(me)
     assert request == DescribeGroups(("k",))
-    me = heard(me, DescribedClassicGroup(E.NONE, "k", "Empty"))
-    me, request = sent(me)
+    me = hear_results(me, DescribedClassicGroup(E.NONE, "k", "Empty"))
+    me, request = send_next(me)
     assert request == ConsumerGroupDescribe(("h",))
-    me = heard(me, told(E.NONE, "h", "Empty"))
+    me = hear_results(me, told(E.NONE, "h", "Empty"))
     assert (me.done, me.error) == (True, "")
     assert [(each.group_id, each.state) for each in me.described] == [
         ("g", "Stable"),
@@ -247,19 +247,19 @@ def test_each_coordinator_is_asked_once_and_a_classic_group_once_more() -> None:
 
 def test_one_group_fails_alone_and_one_that_says_to_come_back_is_asked_again() -> None:
     told = DeletedGroup
-    me, request = sent(admin.delete_consumer_group(Admin("op/admin", (1, 3)), "g h k"))
+    me, request = send_next(admin.delete_consumer_group(Admin("op/admin", (1, 3)), "g h k"))
     assert request == DeleteGroups(("g", "h", "k"))
     wrong, later = told(E.NON_EMPTY_GROUP, "g"), told(E.NOT_COORDINATOR, "k")
-    me, request = sent(heard(me, wrong, told(E.NONE, "h"), later))
+    me, request = send_next(hear_results(me, wrong, told(E.NONE, "h"), later))
     assert (request, me.done) == (DeleteGroups(("k",)), False)
-    me = heard(me, told(E.GROUP_ID_NOT_FOUND, "k"))
+    me = hear_results(me, told(E.GROUP_ID_NOT_FOUND, "k"))
     assert (me.done, me.error, me.described) == (True, "DeleteGroups: NON_EMPTY_GROUP", ())
 
 
 def test_the_next_call_is_about_one_group_again() -> None:
-    me, _ = sent(begins("g h"))
-    me, _ = sent(admin.describe_consumer_group(me.but(on_wire=None), "g"))
-    me = heard(me, DescribedConsumerGroup(E.NONE, "g", "Stable"))
+    me, _ = send_next(begins("g h"))
+    me, _ = send_next(admin.describe_consumer_group(me.but(on_wire=None), "g"))
+    me = hear_results(me, DescribedConsumerGroup(E.NONE, "g", "Stable"))
     assert (me.several, me.described, me.group is not None) == (False, (), True)
 
 
@@ -275,7 +275,7 @@ def test_a_target_of_blanks_names_no_group() -> None:
 
 def test_a_command_that_fails_has_deleted_the_group_that_could_be() -> None:
     """The story: two brokers are asked, one of them about two groups, and each group has its own end."""
-    trace, _ = played("kip-229-several", "kafka")
+    trace, _ = play_once("kip-229-several", "kafka")
     events = [event for node in nodes(trace) for event in node.events]
     answers = {
         event.message: event.broker
@@ -286,5 +286,5 @@ def test_a_command_that_fails_has_deleted_the_group_that_could_be() -> None:
     assert (group_errors(first), group_errors(last)) == (((BILLING, E.NON_EMPTY_GROUP),), ())
     assert (answers[first], answers[last], error_in(last)) == (4, 3, E.GROUP_ID_NOT_FOUND)
     assert [e.group_id for e in events if isinstance(e, OffsetsExpired)] == [GROUP]
-    told = dict(found_out(first))
+    told = dict(list_learned(first))
     assert told == {GROUP: "deleted", BILLING: "NON_EMPTY_GROUP"}

@@ -26,7 +26,7 @@ HERE, ELSEWHERE = (TxnPartitions(name, 9, 0, ("out-0",)) for name in ("t", "u"))
 TO = ReplyTo("B3/add-partitions", 1, 0)
 
 
-def asked(*transactions: TxnPartitions) -> Desk:
+def ask_broker(*transactions: TxnPartitions) -> Desk:
     """Ask a broker that coordinates t, and not u."""
     desk = Desk(apis, KafkaApis(), leaders={HOME["t"]: 1, HOME["u"]: 3, "out-0": 5})
     desk.do(several.on_add_partitions(desk.role, AddPartitionsToTxn(transactions), TO, desk.on))
@@ -34,7 +34,7 @@ def asked(*transactions: TxnPartitions) -> Desk:
 
 
 def test_each_transaction_is_passed_to_its_coordinator_here_or_refused_by_itself() -> None:
-    desk = asked(HERE, ELSEWHERE)
+    desk = ask_broker(HERE, ELSEWHERE)
     assert [(call.role, call.shard, call.message) for call in desk.local] == [
         ("transaction_coordinator", HOME["t"], AskedOfOne(TO, AddPartitionsToTxn((HERE,))))
     ]
@@ -46,7 +46,7 @@ def test_each_transaction_is_passed_to_its_coordinator_here_or_refused_by_itself
 
 def test_a_partition_that_is_gone_refuses_its_transaction_before_anybody_is_asked() -> None:
     gone = HERE.but(partitions=("gone-0", "out-0"))
-    desk = asked(gone, HERE)
+    desk = ask_broker(gone, HERE)
     alone = AddPartitionsToTxn((HERE,))
     assert [call.message for call in desk.local] == [AskedOfOne(TO, alone)]
     ((_, response),) = desk.replies
@@ -71,6 +71,6 @@ def test_a_coordinator_that_is_asked_itself_answers_for_its_own_transaction() ->
 
 def test_of_a_partition_that_is_gone_a_broker_says_so_also_where_it_is_no_coordinator() -> None:
     """KafkaApis.handleAddPartitionsToTxnRequest looks for the partitions first."""
-    ((_, response),) = asked(ELSEWHERE.but(partitions=("gone-0",)), HERE).replies
+    ((_, response),) = ask_broker(ELSEWHERE.but(partitions=("gone-0",)), HERE).replies
     (answer,) = response.results
     assert (answer.transactional_id, answer.error) == ("u", E.UNKNOWN_TOPIC_OR_PARTITION)

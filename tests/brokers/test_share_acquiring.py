@@ -23,9 +23,9 @@ from tests.brokers.share_place import (
     KEY,
     RELEASE,
     SharePlace,
-    acquired,
+    batch_of,
     durable,
-    said,
+    list_acquired,
 )
 from tests.messages.shares import fetches
 
@@ -38,9 +38,9 @@ def share(records: dict[int, InFlight], *, start: int = 0, ahead: int = 9) -> Sh
     return made.but(next_offset=ahead, records=Table.of(records))
 
 
-def caught(place: SharePlace, me: SharePartition, most: int = 9, **fields: Any) -> Catch:
+def catch(place: SharePlace, me: SharePartition, most: int = 9, **fields: Any) -> Catch:
     request = fetches("M1", 1, "src-0", most).but(**fields)
-    return share_acquiring.caught(me, request, place.on)
+    return share_acquiring.catch_records(me, request, place.on)
 
 
 def source(*batches: Batch) -> PartitionLog:
@@ -64,17 +64,17 @@ MIXED = source(
 )
 
 
-def mixed(group: dict[str, str]) -> SharePlace:
+def place_of_mixed(group: dict[str, str]) -> SharePlace:
     place = SharePlace(group=group)
     place.logs["src-0"] = MIXED
-    return place.loaded()
+    return place.load()
 
 
 # -- what is committed ---------------------------------------------------------------------------
 
 
 def test_without_read_committed_a_group_gets_what_is_replicated() -> None:
-    place = mixed({})
+    place = place_of_mixed({})
     place.fetch("M1", 9)
     assert [r.value for r in place.last.records] == ["a", "b", "c", "d", "e"]
     assert place.states(0, 5) == [ACQ] * 6
@@ -82,7 +82,7 @@ def test_without_read_committed_a_group_gets_what_is_replicated() -> None:
 
 def test_with_read_committed_a_group_gets_what_is_stable_and_aborted_records_are_archived() -> None:
     """KIP-932, share.isolation.level."""
-    place = mixed(COMMITTED)
+    place = place_of_mixed(COMMITTED)
     place.fetch("M1", 9)
     assert [r.value for r in place.last.records] == ["c"]
     assert place.states(0, 3) == [ARCH, ARCH, ACQ, ACQ]
@@ -97,7 +97,7 @@ def test_with_read_committed_a_group_gets_what_is_stable_and_aborted_records_are
 def test_a_fetch_is_compared_with_the_end_of_what_its_group_reads(
     group: dict[str, str], bound: str, end: int
 ) -> None:
-    place = mixed(group)
+    place = place_of_mixed(group)
     place.fetch("M1", 9)
     assert (f"below the {bound}", end) in [(c.name, c.found) for c in place.checks]
 
@@ -106,7 +106,7 @@ def test_a_fetch_that_only_archives_need_not_wait() -> None:
     assert Catch(0, 9, 5).nothing
     for field in ("offsets", "aborted", "vanished"):
         assert not Catch(0, 9, 5).but(**{field: (1,)}).nothing
-    place = mixed(COMMITTED)
+    place = place_of_mixed(COMMITTED)
     place.logs["src-0"] = source(*MIXED.batches[:2])
     assert place.fetch("M1", 2) is not None
     assert place.states(0, 1) == [ARCH, ARCH]
@@ -120,7 +120,7 @@ def goes_on(member: str, epoch: int, *further: str) -> ShareFetch:
 
 
 def test_a_fetch_that_does_not_wait_goes_on_or_is_answered_with_nothing() -> None:
-    place = SharePlace(batches=[(0, 0)]).loaded()
+    place = SharePlace(batches=[(0, 0)]).load()
     place.fetch("M1", 1)
     assert place.fetch("M2", 1) is None
     place.fetch("M3", 0)
@@ -134,7 +134,7 @@ def test_a_fetch_that_does_not_wait_goes_on_or_is_answered_with_nothing() -> Non
 
 
 def test_who_is_served_waits_no_longer_and_everybody_else_does() -> None:
-    place = SharePlace(batches=[(0, 0)]).loaded()
+    place = SharePlace(batches=[(0, 0)]).load()
     place.fetch("M1", 1)
     for member in ("M2", "M3"):
         assert place.fetch(member, 1) is None
@@ -144,10 +144,10 @@ def test_who_is_served_waits_no_longer_and_everybody_else_does() -> None:
 
 
 def test_what_was_refused_of_a_fetch_s_acknowledgements_is_a_check_of_its_answer() -> None:
-    place = SharePlace(last=3).loaded()
+    place = SharePlace(last=3).load()
     place.fetch("M1", 1)
     assert "acknowledgements taken" not in {check.name for check in place.checks}
-    place.fetch("M1", 1, said(7, 7))
+    place.fetch("M1", 1, batch_of(7, 7))
     assert "acknowledgements taken" in {check.name for check in place.checks}
 
 
@@ -155,7 +155,7 @@ def test_what_was_refused_of_a_fetch_s_acknowledgements_is_a_check_of_its_answer
 
 
 def test_a_fetch_in_front_of_the_log_s_start_is_compared_with_that() -> None:
-    place = SharePlace(batches=[(3, 5)]).loaded(0)
+    place = SharePlace(batches=[(3, 5)]).load(0)
     place.fetch("M1", 1)
     assert {check.name for check in place.checks} >= {"log start offset"}
     assert place.share.start_offset == 3
@@ -173,9 +173,9 @@ def test_records_that_are_not_in_the_log_are_archived_if_they_are_available() ->
     place = SharePlace(batches=[(3, 5)], log_start=0)
     written = FREE.but(ongoing=True)
     me = share({0: FREE, 1: HELD, 2: FREE, 3: FREE, 4: written, 5: FREE}, ahead=6)
-    catch = caught(place, me)
-    assert (catch.vanished, catch.offsets) == ((0, 2), (3, 5))
-    place.loaded(0, durable(0, 3, AVL, 2))
+    found = catch(place, me)
+    assert (found.vanished, found.offsets) == ((0, 2), (3, 5))
+    place.load(0, durable(0, 3, AVL, 2))
     place.fetch("M1", 9)
     assert place.states(0, 5) == [ARCH] * 3 + [ACQ] * 3
     assert place.counts(0, 3) == [2, 2, 2, 3]
@@ -188,19 +188,19 @@ def test_records_that_are_not_in_the_log_are_archived_if_they_are_available() ->
 
 def test_as_many_records_are_locked_as_the_limit_says() -> None:
     """group.share.record.lock.limit, of a share-partition of which nothing is in memory yet."""
-    place = SharePlace(record_locks_max=2).loaded()
+    place = SharePlace(record_locks_max=2).load()
     place.fetch("M1", 9)
-    assert acquired(place) == [(0, 1, 1)]
+    assert list_acquired(place) == [(0, 1, 1)]
 
 
 def test_a_suspect_batch_is_delivered_without_anything_that_is_new() -> None:
-    place = SharePlace().loaded(0, durable(0, 3, AVL, 3))
+    place = SharePlace().load(0, durable(0, 3, AVL, 3))
     place.fetch("M1", 9)
-    assert acquired(place) == [(0, 1, 4)]
-    place.acknowledge("M1", said(0, 1, RELEASE))
+    assert list_acquired(place) == [(0, 1, 4)]
+    place.acknowledge("M1", batch_of(0, 1, RELEASE))
     place.coordinator()
     place.fetch("M1", 9)
-    assert acquired(place) == [(0, 0, 5)]
+    assert list_acquired(place) == [(0, 0, 5)]
 
 
 @pytest.mark.parametrize(
@@ -257,63 +257,63 @@ def test_only_free_records_with_many_deliveries_make_a_batch_suspect() -> None:
 def test_new_records_come_in_whole_batches_and_a_gap_of_the_log_is_counted_like_records() -> None:
     """SharePartition.lastOffsetFromBatchWithRequestOffset: where no batch has the offset, it is the last one."""
     place = SharePlace(batches=[(0, 1), (4, 6), (7, 9)])
-    assert caught(place, share({}, ahead=0), 1).offsets == (0, 1)
-    assert caught(place, share({}, ahead=0), 3).offsets == (0, 1, 2)
-    assert caught(place, share({}, ahead=0), 5).offsets == tuple(range(7))
+    assert catch(place, share({}, ahead=0), 1).offsets == (0, 1)
+    assert catch(place, share({}, ahead=0), 3).offsets == (0, 1, 2)
+    assert catch(place, share({}, ahead=0), 5).offsets == tuple(range(7))
     behind = share({0: HELD, 1: HELD}, ahead=2)
-    assert caught(place, behind, 1).offsets == (4, 5, 6)
+    assert catch(place, behind, 1).offsets == (4, 5, 6)
     beside = share({0: FREE, 1: HELD}, ahead=2)
-    assert caught(place, beside, 2).offsets == (0, 2)
-    assert caught(place, beside, 4).offsets == (0, *range(2, 7))
-    assert caught(place, share({0: HELD}, ahead=10)).offsets == ()
+    assert catch(place, beside, 2).offsets == (0, 2)
+    assert catch(place, beside, 4).offsets == (0, *range(2, 7))
+    assert catch(place, share({0: HELD}, ahead=10)).offsets == ()
 
 
 def test_with_the_mode_record_limit_what_is_too_much_stays_free() -> None:
     """KIP-1206."""
-    place = SharePlace(batches=[(0, 3), (4, 6)]).loaded()
+    place = SharePlace(batches=[(0, 3), (4, 6)]).load()
     place.fetch("M1", 2, mode=RECORD_LIMIT)
-    assert acquired(place) == [(0, 1, 1)]
+    assert list_acquired(place) == [(0, 1, 1)]
     assert place.states(0, 3) == [ACQ, ACQ, AVL, AVL]
     assert place.counts(2, 3) == [0, 0]
     place.fetch("M2", 4, mode=RECORD_LIMIT)
-    assert acquired(place) == [(2, 5, 1)]
+    assert list_acquired(place) == [(2, 5, 1)]
     assert place.states(4, 6) == [ACQ, ACQ, AVL]
     place.fetch("M3", 9, mode=RECORD_LIMIT)
-    assert acquired(place) == [(6, 6, 1)]
+    assert list_acquired(place) == [(6, 6, 1)]
     other = SharePlace(batches=[(0, 3)])
-    assert caught(other, share({}, ahead=0), acquire_mode=RECORD_LIMIT).offsets == (0, 1, 2, 3)
+    assert catch(other, share({}, ahead=0), acquire_mode=RECORD_LIMIT).offsets == (0, 1, 2, 3)
 
 
 def test_behind_the_last_batch_a_log_may_end_in_a_gap() -> None:
     """Compaction leaves the end of the log where it is."""
     place = SharePlace(batches=[(0, 1)])
     place.logs["src-0"] = place.logs["src-0"].but(end_offset=6, high_watermark=6)
-    assert caught(place, share({0: FREE, 1: HELD}, ahead=2)).offsets == (0,)
+    assert catch(place, share({0: FREE, 1: HELD}, ahead=2)).offsets == (0,)
     held = share({0: HELD, 1: FREE}, ahead=2)
-    assert caught(place, held).offsets == (1,)
+    assert catch(place, held).offsets == (1,)
 
 
 def test_the_ends_of_a_batch_are_kept_from_the_delivery_on_that_makes_it_suspect() -> None:
     """KIP-932, throttling of poison records."""
-    place = SharePlace(batches=[(0, 1), (2, 2), (3, 4)]).loaded(
+    place = SharePlace(batches=[(0, 1), (2, 2), (3, 4)]).load(
         0, durable(0, 1, AVL, 2), durable(2, 2, AVL, 1), durable(3, 4, AVL, 1)
     )
     place.fetch("M1", 9)
     ends = {o: (r.batch_first, r.batch_last) for o, r in place.share.records.items()}
     assert ends == {0: (0, 1), 1: (0, 1), 2: (-1, -1), 3: (-1, -1), 4: (-1, -1)}
-    alone = SharePlace(batches=[(0, 0)]).loaded(0, durable(0, 0, AVL, 3))
+    alone = SharePlace(batches=[(0, 0)]).load(0, durable(0, 0, AVL, 3))
     alone.fetch("M1", 1)
     assert alone.share.records[0].batch_first == -1
-    again = SharePlace(batches=[(0, 3)]).loaded(0, durable(0, 3, AVL, 3))
+    again = SharePlace(batches=[(0, 3)]).load(0, durable(0, 3, AVL, 3))
     again.fetch("M1", 9)
     ends = {o: (r.batch_first, r.batch_last) for o, r in again.share.records.items()}
     assert set(ends.values()) == {(0, 3)}
 
 
 def test_a_share_partition_of_which_nothing_is_in_memory_begins_at_the_first_record() -> None:
-    place = SharePlace(batches=[(3, 4)], log_start=0).loaded(0)
+    place = SharePlace(batches=[(3, 4)], log_start=0).load(0)
     place.fetch("M1", 9)
-    assert (place.share.start_offset, acquired(place)) == (3, [(3, 4, 1)])
+    assert (place.share.start_offset, list_acquired(place)) == (3, [(3, 4, 1)])
     place.grow((3, 4), (8, 8))
     place.fetch("M1", 9)
     assert place.share.start_offset == 3

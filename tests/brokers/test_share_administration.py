@@ -42,7 +42,7 @@ ANSWERS = {
 }
 
 
-def emptied(partitions=2):
+def empty_group(partitions=2):
     """A group whose only member has left; it has state of its partitions."""
     group = running(("M1",), partitions)
     group.requests = []
@@ -59,7 +59,7 @@ def deletes(group):
     return error_in(group.ask(asked.on_delete_groups, DeleteGroups(("g1",))))
 
 
-def answered(group, **fields):
+def answer_all(group, **fields):
     """Let every share coordinator answer what it was asked, and give the operator's answer."""
     requests, group.requests = group.requests, []
     for request in requests:
@@ -69,7 +69,7 @@ def answered(group, **fields):
 
 
 def test_a_reset_makes_the_state_anew_under_the_groups_epoch_and_answers_at_the_end():
-    group = emptied()
+    group = empty_group()
     epoch = group.group.epoch
     waiting = len(group.replies)
     alters(group, ("src-0", 105))
@@ -77,7 +77,7 @@ def test_a_reset_makes_the_state_anew_under_the_groups_epoch_and_answers_at_the_
     (request,) = group.requests
     assert request.message == InitializeShareGroupState(KEYS[0], epoch, 105)
     assert group.group.initializing == ("src-0",)
-    answer = answered(group)
+    answer = answer_all(group)
     assert (answer.error, answer.results) == (Errors.NONE, (PartitionResult("src-0", Errors.NONE),))
     assert (group.group.initializing, group.group.initialized) == ((), ("src-0", "src-1"))
     assert group.group.epoch == epoch  # the release; later ones bump it
@@ -85,7 +85,7 @@ def test_a_reset_makes_the_state_anew_under_the_groups_epoch_and_answers_at_the_
 
 
 def test_with_the_later_rule_every_reset_has_an_epoch_of_its_own():
-    group = emptied()
+    group = empty_group()
     group.rules = group.rules.but(reset_epoch=lambda epoch: epoch + 1)
     epoch = group.group.epoch
     alters(group, ("src-0", 105))
@@ -93,10 +93,10 @@ def test_with_the_later_rule_every_reset_has_an_epoch_of_its_own():
 
 
 def test_a_reset_of_a_partition_that_is_not_there_is_refused_and_the_others_go_on():
-    group = emptied()
+    group = empty_group()
     alters(group, ("src-0", 105), ("src-9", 0))
     assert len(group.requests) == 1
-    assert answered(group).results == (
+    assert answer_all(group).results == (
         PartitionResult("src-0", Errors.NONE),
         PartitionResult("src-9", Errors.UNKNOWN_TOPIC_OR_PARTITION),
     )
@@ -106,9 +106,9 @@ def test_a_reset_of_a_partition_that_is_not_there_is_refused_and_the_others_go_o
 
 
 def test_a_share_coordinators_refusal_is_the_partitions_error():
-    group = emptied()
+    group = empty_group()
     alters(group, ("src-0", 105))
-    answer = answered(group, error=Errors.FENCED_STATE_EPOCH)
+    answer = answer_all(group, error=Errors.FENCED_STATE_EPOCH)
     assert answer.results == (PartitionResult("src-0", Errors.FENCED_STATE_EPOCH),)
     assert group.group.initialized == ("src-0", "src-1")
 
@@ -117,7 +117,7 @@ def test_a_group_that_nobody_knows_begins_where_the_operator_says():
     group = Group()
     alters(group, ("src-1", 7))
     assert group.requests[0].message == InitializeShareGroupState(KEYS[1], 1, 7)
-    assert answered(group).error is Errors.NONE
+    assert answer_all(group).error is Errors.NONE
     assert group.group.initialized == ("src-1",)
 
 
@@ -145,7 +145,7 @@ def test_nobody_may_be_in_a_group_that_is_changed(handler, request_):
     ],
 )
 def test_a_group_that_is_not_there_is_not_found(handler, request_):
-    assert error_in(emptied().ask(handler, request_)) is Errors.GROUP_ID_NOT_FOUND
+    assert error_in(empty_group().ask(handler, request_)) is Errors.GROUP_ID_NOT_FOUND
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_group_that_is_not_there_is_not_found(handler, request_):
     ],
 )
 def test_a_coordinator_that_still_reads_its_log_asks_for_patience(handler, request_):
-    group = emptied()
+    group = empty_group()
     group.role = group.role.but(loading=True)
     assert error_in(group.ask(handler, request_)) is Errors.COORDINATOR_LOAD_IN_PROGRESS
 
@@ -182,16 +182,16 @@ def test_a_group_is_described_with_its_members():
         ("M1", ("src-0",)),
         ("M2", ("src-1",)),
     ]
-    answer = emptied().ask(asked.on_share_group_describe, ShareGroupDescribe(("g1",)))
+    answer = empty_group().ask(asked.on_share_group_describe, ShareGroupDescribe(("g1",)))
     (told,) = answer.groups
     assert (told.state, told.members) == (EMPTY, ())
 
 
 def test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it():
-    group = emptied()
+    group = empty_group()
     group.logs["src-0"] = source_log(0, 9)
     group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1", ("src-0",)))
-    answer = answered(group, start_offset=3, delivery_complete_count=2, leader_epoch=4)
+    answer = answer_all(group, start_offset=3, delivery_complete_count=2, leader_epoch=4)
     (offset,) = answer.offsets
     assert (offset.start_offset, offset.leader_epoch, offset.lag) == (3, 4, 5)
 
@@ -206,35 +206,35 @@ def test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it():
     ],
 )
 def test_what_is_not_known_has_no_lag_and_is_no_error(fields):
-    group = emptied()
+    group = empty_group()
     group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1", ("src-0",)))
-    (offset,) = answered(group, **fields).offsets
+    (offset,) = answer_all(group, **fields).offsets
     assert (offset.lag, offset.error) == (-1, Errors.NONE)
 
 
 def test_without_partitions_all_that_the_group_has_are_described():
-    group = emptied()
+    group = empty_group()
     group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1"))
     assert [r.message.key for r in group.requests] == KEYS
-    assert [o.partition for o in answered(group).offsets] == ["src-0", "src-1"]
+    assert [o.partition for o in answer_all(group).offsets] == ["src-0", "src-1"]
     nobody = Group()
     answer = nobody.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1"))
     assert (answer.error, answer.offsets) == (Errors.NONE, ())
 
 
 def test_topics_that_the_operator_may_not_see_are_left_out():
-    group = emptied()
+    group = empty_group()
     group.image["acls"] = (Acl("nobody", Operation.DESCRIBE, Resource.TOPIC, "src"),)
     group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1"))
-    assert answered(group).offsets == ()
+    assert answer_all(group).offsets == ()
 
 
 def test_deleting_a_topics_offsets_is_noted_first_and_done_when_every_state_is_gone():
-    group = emptied()
+    group = empty_group()
     group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
     assert (group.group.initialized, group.group.deleting) == ((), ("src",))
     assert [r.message for r in group.requests] == [DeleteShareGroupState(key) for key in KEYS]
-    answer = answered(group)
+    answer = answer_all(group)
     assert (answer.error, answer.topic_error) == (Errors.NONE, Errors.NONE)
     assert group.group.deleting == ()
     again = group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
@@ -242,20 +242,20 @@ def test_deleting_a_topics_offsets_is_noted_first_and_done_when_every_state_is_g
 
 
 def test_a_deletion_that_failed_is_tried_again_by_the_next_one():
-    group = emptied()
+    group = empty_group()
     group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
-    assert answered(group, error=Errors.UNKNOWN_SERVER_ERROR).topic_error is (
+    assert answer_all(group, error=Errors.UNKNOWN_SERVER_ERROR).topic_error is (
         Errors.UNKNOWN_SERVER_ERROR
     )
     assert group.group.deleting == ("src",)
     group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
     assert [r.message.key for r in group.requests] == KEYS
-    answered(group)
+    answer_all(group)
     assert group.group.deleting == ()
 
 
 def test_whoever_joins_in_between_has_the_state_made_again():
-    group = emptied()
+    group = empty_group()
     group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
     group.joins("M2")
     assert group.group.initializing == ("src-0", "src-1")
@@ -263,37 +263,37 @@ def test_whoever_joins_in_between_has_the_state_made_again():
 
 
 def test_a_group_is_deleted_after_its_states():
-    group = emptied()
+    group = empty_group()
     deletes(group)
     assert group.group.deleting == ("src",)
-    assert error_in(answered(group)) is Errors.NONE
+    assert error_in(answer_all(group)) is Errors.NONE
     assert "g1" not in group.role.share_groups
     assert group.joins("M1").member_epoch == 2  # a new group begins at epoch 1, as ever
 
 
 def test_a_group_stays_if_a_state_could_not_be_deleted():
-    group = emptied()
+    group = empty_group()
     deletes(group)
     busy = Errors.CONCURRENT_TRANSACTIONS
-    assert error_in(answered(group, error=busy)) is busy
+    assert error_in(answer_all(group, error=busy)) is busy
     assert group.group.deleting == ("src",)
     deletes(group)
     assert len(group.requests) == len(KEYS)
-    assert error_in(answered(group)) is Errors.NONE
+    assert error_in(answer_all(group)) is Errors.NONE
 
 
 def test_a_member_that_joins_in_between_keeps_the_group():
-    group = emptied()
+    group = empty_group()
     deletes(group)
     requests, group.requests = group.requests, []
     group.joins("M2")
     group.requests = requests
-    assert error_in(answered(group)) is Errors.NON_EMPTY_GROUP
+    assert error_in(answer_all(group)) is Errors.NON_EMPTY_GROUP
     assert group.group.members.keys() == ("M2",)
 
 
 def test_an_answer_of_a_broker_that_is_no_coordinator_any_more_is_asked_for_again():
-    group = emptied()
+    group = empty_group()
     alters(group, ("src-0", 105))
     (request,) = group.requests
     group.requests = []
@@ -309,7 +309,7 @@ def test_an_answer_of_a_broker_that_is_no_coordinator_any_more_is_asked_for_agai
 
 
 def test_a_state_partition_without_a_leader_is_the_answer():
-    group = emptied(1)
+    group = empty_group(1)
     group.leaders = {n: -1 if n.startswith("__share") else b for n, b in group.leaders.items()}
     alters(group, ("src-0", 105))
     assert group.replies[-1][1].results == (
@@ -318,7 +318,7 @@ def test_a_state_partition_without_a_leader_is_the_answer():
 
 
 def test_a_coordinator_that_loses_its_office_owes_the_operator_an_answer():
-    group = emptied()
+    group = empty_group()
     alters(group, ("src-0", 105))
     done = gc.on_resigned(group.role, group.on)
     assert [reply.message.error for reply in done.replies] == [Errors.NOT_COORDINATOR]
@@ -327,23 +327,23 @@ def test_a_coordinator_that_loses_its_office_owes_the_operator_an_answer():
 
 
 def test_a_group_without_a_name_is_none():
-    group = emptied()
+    group = empty_group()
     answer = group.ask(asked.on_delete_groups, DeleteGroups(("",)))
     assert error_in(answer) is Errors.INVALID_GROUP_ID
 
 
 def test_an_answer_for_a_group_that_is_gone_by_then_reaches_the_operator_and_writes_nothing():
-    group = emptied()
+    group = empty_group()
     alters(group, ("src-0", 105))
     group.role = group.role.but(share_groups=group.role.share_groups.without("g1"))
     written = len(group.written(HERE))
-    answer = answered(group)
+    answer = answer_all(group)
     assert (answer.error, answer.results) == (Errors.NONE, (PartitionResult("src-0", Errors.NONE),))
     assert len(group.written(HERE)) == written
 
 
 def test_a_reset_that_leaves_the_epoch_as_it_is_logs_none():
-    group = emptied()
+    group = empty_group()
     written = len(group.written(HERE))
     alters(group, ("src-0", 105))
     made = group.written(HERE)[written:]
@@ -351,7 +351,7 @@ def test_a_reset_that_leaves_the_epoch_as_it_is_logs_none():
 
 
 def test_a_description_names_rights_only_where_there_are_acls():
-    group = emptied()
+    group = empty_group()
     group.ask(asked.on_share_group_describe, ShareGroupDescribe(("g1",)))
     assert "rights" not in [check.name for check in group.checks]
     group = running(("M1",))
@@ -366,24 +366,24 @@ def test_a_description_names_rights_only_where_there_are_acls():
 
 
 def test_of_a_topic_that_is_not_there_nobody_is_asked_and_nothing_is_known():
-    group = emptied()
+    group = empty_group()
     wanted = DescribeShareGroupOffsets("g1", ("gone-0", "src-0"))
     group.ask(asked.on_describe_share_group_offsets, wanted)
     assert [request.message.key for request in group.requests] == [KEYS[0]]
-    offsets = answered(group, start_offset=3, delivery_complete_count=0).offsets
+    offsets = answer_all(group, start_offset=3, delivery_complete_count=0).offsets
     assert [(o.partition, o.start_offset) for o in offsets] == [("gone-0", -1), ("src-0", 3)]
 
 
 def test_a_partition_that_its_topic_has_no_longer_has_a_start_and_no_lag():
-    group = emptied()
+    group = empty_group()
     del group.leaders["src-1"]
     group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1", ("src-1",)))
-    (offset,) = answered(group, start_offset=3, delivery_complete_count=0).offsets
+    (offset,) = answer_all(group, start_offset=3, delivery_complete_count=0).offsets
     assert (offset.start_offset, offset.lag) == (3, -1)
 
 
 def test_a_reset_of_nothing_that_is_there_writes_nothing():
-    group = emptied()
+    group = empty_group()
     written = len(group.written(HERE))
     alters(group, ("src-9", 0))
     assert len(group.written(HERE)) == written
@@ -425,7 +425,7 @@ def test_a_group_without_any_state_is_deleted_by_its_own_records_alone():
 
 
 def test_two_operators_at_a_time_each_have_the_answers_to_what_they_asked():
-    group = emptied()
+    group = empty_group()
     group.ask(asked.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", (("src-0", 1),)))
     group.ask(asked.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", (("src-1", 2),)))
     first, second = group.requests
@@ -441,7 +441,7 @@ def test_two_operators_at_a_time_each_have_the_answers_to_what_they_asked():
 
 
 def test_a_second_operator_is_told_at_once_that_nobody_leads_the_state_and_the_first_waits_on():
-    group = emptied()
+    group = empty_group()
     alters(group, ("src-0", 1))
     group.leaders = {n: -1 if n.startswith("__share") else b for n, b in group.leaders.items()}
     alters(group, ("src-1", 2))
@@ -451,7 +451,7 @@ def test_a_second_operator_is_told_at_once_that_nobody_leads_the_state_and_the_f
 
 
 def test_the_partition_whose_coordinator_has_moved_is_the_one_that_is_asked_for_again():
-    group = emptied()
+    group = empty_group()
     alters(group, ("src-0", 1), ("src-1", 2))
     first, second = group.requests
     group.requests = []
@@ -483,7 +483,7 @@ def test_a_deletion_of_offsets_leaves_what_other_topics_are_deleted_for():
     group.role = group.role.but(share_groups=group.role.share_groups.set("g1", stored))
     group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
     assert group.group.deleting == ("other", "src")
-    assert answered(group).topic_error is Errors.NONE
+    assert answer_all(group).topic_error is Errors.NONE
     assert group.group.deleting == ("other",)
 
 
@@ -497,11 +497,11 @@ def test_a_deletion_of_offsets_leaves_what_other_topics_are_deleted_for():
 def test_a_deletion_of_a_group_that_is_gone_by_then_is_answered_and_writes_nothing(
     handler, request_
 ):
-    group = emptied()
+    group = empty_group()
     group.ask(handler, request_)
     group.role = group.role.but(share_groups=group.role.share_groups.without("g1"))
     written = len(group.written(HERE))
-    assert error_in(answered(group)) is Errors.NONE
+    assert error_in(answer_all(group)) is Errors.NONE
     assert len(group.written(HERE)) == written
     assert group.role.operating == ()
 
@@ -516,7 +516,7 @@ def test_a_deletion_of_a_topic_that_is_being_deleted_asks_for_what_was_made_sinc
 
 def test_an_operator_who_only_asks_for_offsets_has_the_coordinator_s_log_left_alone():
     """What a step reads is among its causes on the page."""
-    group = emptied()
+    group = empty_group()
     elsewhere = group.on.but(logs=Table.of())
     request, to = DescribeShareGroupOffsets("g1"), ReplyTo("op/admin", 1, 0)
     done = asked.on_describe_share_group_offsets(group.role, request, to, elsewhere)

@@ -43,7 +43,7 @@ HOME = f"__transaction_state-{partition_for('t', 50)}"
 ACCEPT, REJECT = 1, 3
 
 
-def initialised(start=0, batches=(), **settings):
+def initialised_desk(start=0, batches=(), **settings):
     """A desk whose log holds the snapshot of one key: state epoch 2, leader epoch 0."""
     role = ShareCoordinator(HERE, loading=True)
     desk = Desk(sc, role, leaders={HERE: 1, HOME: 7}, **settings)
@@ -72,7 +72,7 @@ def stage(desk, *staged, epoch=0, pid=9, leader_epoch=0, start=-1, source=""):
     return desk.ask(sc.on_txn_write, request, source)
 
 
-def enlisted(desk, epoch=0, pid=9, error=Errors.NONE):
+def answer_enlistment(desk, epoch=0, pid=9, error=Errors.NONE):
     answer = TxnPartitionsResult(error, "t", pid, epoch, (HERE,))
     desk.do(sc.on_enlisted(desk.role, answer, desk.on))
 
@@ -89,7 +89,7 @@ def state(desk):
 
 def test_a_yes_from_before_a_marker_does_not_keep_a_vote_that_asks_after_it():
     """A marker of an older epoch that is late: its transaction was another one, and the guard is gone."""
-    desk = initialised(0, (batch(0, 9),))
+    desk = initialised_desk(0, (batch(0, 9),))
     yes = TxnPartitionsResult(Errors.NONE, "t", 9, 5, (HERE,))
     stage(desk, (0, 4, ACCEPT, 1), epoch=5, source="B3/persister")
     mark(desk, epoch=4)
@@ -108,7 +108,7 @@ def test_a_yes_from_before_a_marker_does_not_keep_a_vote_that_asks_after_it():
 
 def test_a_write_cannot_move_the_start_offset_back_nor_undo_a_higher_state():
     """SCS.testWriteStateDiscardsStartOffsetRegression."""
-    desk = initialised(5, (batch(11, 20, ARCH, 1),))
+    desk = initialised_desk(5, (batch(11, 20, ARCH, 1),))
     assert write(desk, batch(0, 20), start=2).error is Errors.NONE
     assert state(desk).start_offset == 5
     assert state(desk).batches == (batch(5, 10), batch(11, 20, ARCH))
@@ -116,7 +116,7 @@ def test_a_write_cannot_move_the_start_offset_back_nor_undo_a_higher_state():
 
 def test_the_write_behind_the_limit_is_a_snapshot_of_everything():
     """SCS.testSnapshotUpdateCountBoundary; recorded of Kafka 4.4.0 with a limit of 3."""
-    desk = initialised(updates_per_snapshot=2)
+    desk = initialised_desk(updates_per_snapshot=2)
     for _ in range(3):
         write(desk, batch(0, 9))
     kinds = [type(r) for r in desk.written(HERE)[1:]]
@@ -127,7 +127,7 @@ def test_the_write_behind_the_limit_is_a_snapshot_of_everything():
 
 def test_a_share_partition_that_was_never_initialised_cannot_be_written_or_read():
     """SCS.testWriteFailsOnUninitializedPartition."""
-    desk = initialised()
+    desk = initialised_desk()
     other = "g1:AAAAAAAAAAAAAAAAAAAAAg:1"
     assert write(desk, batch(0, 1), key=other).error is Errors.INVALID_REQUEST
     assert read(desk, key=other).error is Errors.INVALID_REQUEST
@@ -145,7 +145,7 @@ def test_a_share_partition_that_was_never_initialised_cannot_be_written_or_read(
     ],
 )
 def test_an_older_leader_and_an_older_state_epoch_are_fenced(leader_epoch, state_epoch, error):
-    desk = initialised()
+    desk = initialised_desk()
     read(desk, leader_epoch=3)
     found = write(desk, batch(0, 0), leader_epoch=leader_epoch, state_epoch=state_epoch)
     assert found.error is error
@@ -153,7 +153,7 @@ def test_an_older_leader_and_an_older_state_epoch_are_fenced(leader_epoch, state
 
 def test_of_a_topic_that_is_gone_no_state_is_made_read_written_or_deleted():
     """ShareCoordinatorShard.maybeGetInitializeStateError, and the like of the other requests."""
-    desk, gone = initialised(), "g1:AAAAAAAAAAAAAAAAAAAAAQ:0"
+    desk, gone = initialised_desk(), "g1:AAAAAAAAAAAAAAAAAAAAAQ:0"
     desk.role = desk.role.but(states=desk.role.states.set(gone, desk.role.states[KEY]))
     written = len(desk.written(HERE))
     answers = (
@@ -169,7 +169,7 @@ def test_of_a_topic_that_is_gone_no_state_is_made_read_written_or_deleted():
 
 def test_a_read_by_a_new_leader_writes_its_epoch_and_an_equal_one_writes_nothing():
     """Recorded of Kafka 4.4.0: an update without batches, the start and count as they were."""
-    desk = initialised(0)
+    desk = initialised_desk(0)
     write(desk, batch(0, 2, ACK), complete=3)
     assert read(desk, leader_epoch=0).error is Errors.NONE
     assert len(desk.written(HERE)) == 2
@@ -183,14 +183,14 @@ def test_a_read_by_a_new_leader_writes_its_epoch_and_an_equal_one_writes_nothing
 )
 def test_the_count_of_finished_records_goes_with_the_start_offset(start, complete, stored):
     """ShareCoordinatorShard: equal start, the larger; older, what is stored; newer, the new one."""
-    desk = initialised(5)
+    desk = initialised_desk(5)
     write(desk, batch(5, 5), start=5, complete=3)
     write(desk, batch(6, 6), start=start, complete=complete)
     assert state(desk).delivery_complete_count == stored
 
 
 def test_a_read_is_answered_only_when_what_it_has_seen_is_replicated():
-    desk = initialised()
+    desk = initialised_desk()
     desk.instant = False
     write(desk, batch(0, 0, ACK))
     assert read(desk) is None
@@ -199,7 +199,7 @@ def test_a_read_is_answered_only_when_what_it_has_seen_is_replicated():
 
 
 def test_while_it_loads_it_says_so():
-    desk = initialised()
+    desk = initialised_desk()
     desk.role = ShareCoordinator(HERE, loading=True)
     loading = Errors.COORDINATOR_LOAD_IN_PROGRESS
     assert read(desk).error is write(desk).error is stage(desk).error is loading
@@ -208,30 +208,30 @@ def test_while_it_loads_it_says_so():
 # -- votes (the repaired design) ----------------------------------------------------------------
 
 
-def voted(*staged, **changes):
-    desk = initialised()
+def store_vote(*staged, **changes):
+    desk = initialised_desk()
     assert stage(desk, *staged, **changes) is None
-    enlisted(desk)
+    answer_enlistment(desk)
     assert desk.last.error is Errors.NONE
     return desk
 
 
 def test_a_vote_is_appended_once_its_partition_is_enlisted():
-    desk = initialised()
+    desk = initialised_desk()
     assert stage(desk, (0, 1, ACCEPT, 1)) is None
     (asked,) = desk.requests
     assert (asked.broker, asked.message) == (
         7,
         AddPartitionsToTxn((TxnPartitions("t", 9, 0, (HERE,)),)),
     )
-    enlisted(desk)
+    answer_enlistment(desk)
     record = desk.written(HERE)[-1]
     assert record == ShareStagedRecord(KEY, (StagedBatch(0, 1, ACCEPT, 1),), -1)
     assert state(desk).batches == ()
 
 
 def test_a_second_vote_of_the_transaction_asks_nobody():
-    desk = voted((0, 0, ACCEPT, 1))
+    desk = store_vote((0, 0, ACCEPT, 1))
     assert stage(desk, (1, 1, ACCEPT, 1)).error is Errors.NONE
     assert len(desk.requests) == 1
 
@@ -242,14 +242,14 @@ def test_a_second_vote_of_the_transaction_asks_nobody():
 )
 def test_a_marker_makes_of_a_vote_what_it_says(kind, commit, becomes):
     """[PR] InFlightStateTxnTest, as far as the outcome goes."""
-    desk = voted((0, 1, kind, 3))
+    desk = store_vote((0, 1, kind, 3))
     mark(desk, commit=commit)
     assert state(desk).batches == (batch(0, 1, becomes, 3),)
     assert not desk.role.votes
 
 
 def test_a_marker_of_another_producer_leaves_a_vote_alone():
-    desk = voted((0, 1, ACCEPT, 1))
+    desk = store_vote((0, 1, ACCEPT, 1))
     mark(desk, pid=8)
     assert len(desk.role.votes) == 1
     assert state(desk).batches == ()
@@ -257,7 +257,7 @@ def test_a_marker_of_another_producer_leaves_a_vote_alone():
 
 def test_a_commit_wins_against_whatever_was_written_in_between():
     """Finding X15: a decision must not lose the join against the state that it decides."""
-    desk = voted((0, 0, ACCEPT, 1))
+    desk = store_vote((0, 0, ACCEPT, 1))
     write(desk, batch(0, 0, AVL, 2))
     mark(desk, commit=True)
     assert state(desk).batches == (batch(0, 0, ACK, 1),)
@@ -265,7 +265,7 @@ def test_a_commit_wins_against_whatever_was_written_in_between():
 
 def test_an_abort_does_not_undo_what_was_acknowledged_after_the_leader_gave_the_vote_up():
     """The vote's answer was lost, its lock ran out, another member took the record."""
-    desk = voted((0, 0, ACCEPT, 1))
+    desk = store_vote((0, 0, ACCEPT, 1))
     write(desk, batch(0, 0, ACK, 2))
     mark(desk, commit=False)
     assert state(desk).batches == (batch(0, 0, ACK, 2),)
@@ -273,33 +273,33 @@ def test_an_abort_does_not_undo_what_was_acknowledged_after_the_leader_gave_the_
 
 def test_a_leader_that_was_fenced_while_its_vote_was_being_enlisted_gets_no_vote():
     """Otherwise it would promise what its successor has not read."""
-    desk = initialised()
+    desk = initialised_desk()
     stage(desk, (0, 0, ACCEPT, 1))
     read(desk, leader_epoch=1)
-    enlisted(desk)
+    answer_enlistment(desk)
     assert desk.last.error is Errors.FENCED_LEADER_EPOCH
     assert not desk.role.votes
 
 
 def test_a_vote_that_is_enlisted_after_the_abort_marker_is_too_late():
     """Finding X4, the hanging stage."""
-    desk = initialised()
+    desk = initialised_desk()
     stage(desk, (0, 0, ACCEPT, 1))
     mark(desk, commit=False)
-    enlisted(desk)
+    answer_enlistment(desk)
     assert desk.last.error is Errors.INVALID_PRODUCER_EPOCH
     assert not desk.role.votes
 
 
 def test_a_vote_of_an_epoch_that_is_over_asks_nobody():
-    desk = voted((0, 0, ACCEPT, 1))
+    desk = store_vote((0, 0, ACCEPT, 1))
     mark(desk)
     assert stage(desk, (1, 1, ACCEPT, 1)).error is Errors.INVALID_PRODUCER_EPOCH
     assert len(desk.requests) == 1
 
 
 def test_a_vote_whose_transaction_has_no_coordinator_now_is_refused_at_once():
-    desk = initialised()
+    desk = initialised_desk()
     desk.leaders[HOME] = NOBODY
     assert stage(desk, (0, 1, ACCEPT, 1)).error is Errors.COORDINATOR_NOT_AVAILABLE
     assert not desk.requests
@@ -307,10 +307,10 @@ def test_a_vote_whose_transaction_has_no_coordinator_now_is_refused_at_once():
 
 
 def test_a_vote_that_is_asked_for_twice_is_kept_once_and_answered_when_replicated():
-    desk = initialised()
+    desk = initialised_desk()
     stage(desk, (0, 0, ACCEPT, 1), source="B5/persister")
     desk.instant = False
-    enlisted(desk)
+    answer_enlistment(desk)
     again = stage(desk, (0, 0, ACCEPT, 1), source="B5/persister")
     assert again is None
     desk.replicate()
@@ -319,15 +319,15 @@ def test_a_vote_that_is_asked_for_twice_is_kept_once_and_answered_when_replicate
 
 
 def test_votes_of_two_share_partitions_that_wait_for_one_enlistment_stand_one_behind_the_other():
-    desk = initialised()
+    desk = initialised_desk()
     stage(desk, (0, 0, ACCEPT, 1), source="B5/persister")
     stage(desk, (1, 1, ACCEPT, 1), source="B3/persister")
-    enlisted(desk)
+    answer_enlistment(desk)
     assert [b.base_offset for b in desk.logs[HERE].batches] == [0, 1, 2]
 
 
 def test_a_new_leader_is_told_which_votes_are_pending():
-    desk = voted((0, 1, ACCEPT, 2))
+    desk = store_vote((0, 1, ACCEPT, 2))
     (pending,) = read(desk, leader_epoch=1).pending
     assert (pending.producer_id, pending.staged) == (9, StagedBatch(0, 1, ACCEPT, 2))
     mark(desk)
@@ -336,17 +336,17 @@ def test_a_new_leader_is_told_which_votes_are_pending():
 
 def test_the_start_offset_that_comes_with_a_vote_counts_whatever_becomes_of_it():
     """Without it a share-partition that is only ever staged would keep its state for ever."""
-    desk = initialised()
+    desk = initialised_desk()
     write(desk, batch(0, 4, ACK), complete=5)
     stage(desk, (5, 5, ACCEPT, 1), start=5)
-    enlisted(desk)
+    answer_enlistment(desk)
     assert (state(desk).start_offset, state(desk).batches) == (5, ())
     mark(desk, commit=False)
     assert (state(desk).start_offset, state(desk).batches) == (5, (batch(5, 5),))
 
 
 def test_a_new_coordinator_finds_state_and_votes_in_the_log():
-    desk = voted((0, 1, ACCEPT, 1))
+    desk = store_vote((0, 1, ACCEPT, 1))
     write(desk, batch(2, 3, ARCH))
     stage(desk, (4, 4, REJECT, 1))
     before = desk.role
@@ -359,7 +359,7 @@ def test_a_new_coordinator_finds_state_and_votes_in_the_log():
 
 
 def reset_at_leader_epoch(leader_epoch):
-    desk = initialised()
+    desk = initialised_desk()
     read(desk, leader_epoch)
     desk.ask(sc.on_initialize, InitializeShareGroupState(KEY, 3, 10))
     return desk
@@ -407,7 +407,7 @@ def test_a_new_leader_is_told_the_votes_of_its_own_share_partition_and_of_no_oth
     desk.logs[HERE] = replicate(append(desk.logs[HERE], Batch(0, records)))
     desk.do(sc.on_loaded(desk.role, desk.on))
     stage(desk, (0, 1, ACCEPT, 2))
-    enlisted(desk)
+    answer_enlistment(desk)
     assert read(desk, leader_epoch=1, key=other).pending == ()
     assert [vote.staged for vote in read(desk, leader_epoch=1).pending] == [
         StagedBatch(0, 1, ACCEPT, 2)

@@ -11,9 +11,9 @@ from tests.brokers.test_share_coordinator import (
     ACK,
     KEY,
     REJECT,
+    answer_enlistment,
     batch,
-    enlisted,
-    initialised,
+    initialised_desk,
     mark,
     read,
     stage,
@@ -21,17 +21,17 @@ from tests.brokers.test_share_coordinator import (
 )
 
 
-def voted(name: str, kind: int = ACCEPT):
+def store_vote(name: str, kind: int = ACCEPT):
     """A desk under a design whose log holds one vote, for offset 100."""
-    desk = initialised()
+    desk = initialised_desk()
     desk.rules = design(name).broker_rules()
     stage(desk, (100, 100, kind, 1))
-    enlisted(desk)
+    answer_enlistment(desk)
     return desk
 
 
 def test_a_marker_behind_its_back_is_in_the_log_and_resolves_no_vote() -> None:
-    desk = voted("finding-X3")
+    desk = store_vote("finding-X3")
     mark(desk)
     assert desk.role.behind
     assert desk.logs[desk.role.shard].batches[-1].control == "COMMIT"
@@ -39,7 +39,7 @@ def test_a_marker_behind_its_back_is_in_the_log_and_resolves_no_vote() -> None:
 
 
 def test_the_next_write_finds_it_out_of_step_and_it_reads_its_log_again() -> None:
-    desk = voted("finding-X3")
+    desk = store_vote("finding-X3")
     mark(desk)
     answer = write(desk, batch(105, 105))
     assert answer.error is Errors.NOT_COORDINATOR
@@ -53,7 +53,7 @@ def test_the_next_write_finds_it_out_of_step_and_it_reads_its_log_again() -> Non
 
 
 def test_a_marker_through_the_coordinator_keeps_it_in_step() -> None:
-    desk = voted("repaired")
+    desk = store_vote("repaired")
     mark(desk)
     assert not desk.role.behind
     assert write(desk, batch(105, 105)).error is Errors.NONE
@@ -61,7 +61,7 @@ def test_a_marker_through_the_coordinator_keeps_it_in_step() -> None:
 
 def test_a_marker_may_be_answered_before_the_replicas_have_it() -> None:
     for name, answered in (("repaired", 0), ("finding-H", 1)):
-        desk = voted(name)
+        desk = store_vote(name)
         desk.instant = False
         before = len(desk.local)
         mark(desk)
@@ -71,7 +71,7 @@ def test_a_marker_may_be_answered_before_the_replicas_have_it() -> None:
 
 
 def test_an_outcome_that_is_joined_loses_against_the_vote() -> None:
-    desk = voted("finding-X15")
+    desk = store_vote("finding-X15")
     mark(desk)
     (stored,) = desk.role.states[KEY].batches
     assert stored.state is RecordState.TX_PENDING
@@ -79,6 +79,6 @@ def test_an_outcome_that_is_joined_loses_against_the_vote() -> None:
 
 def test_a_commit_may_acknowledge_what_was_rejected() -> None:
     for name, state in (("repaired", RecordState.ARCHIVED), ("finding-G", ACK)):
-        desk = voted(name, REJECT)
+        desk = store_vote(name, REJECT)
         mark(desk)
         assert desk.role.states[KEY].batches[0].state is state

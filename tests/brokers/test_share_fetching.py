@@ -32,8 +32,8 @@ from kipviz.messages.shares.share_state import (
 )
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import SHARE_GROUP_STATE, partition_for
-from tests.brokers.share_place import ACCEPT, ACQ, AVL, RELEASE, RENEW, said
-from tests.messages.shares import acknowledged, fetches
+from tests.brokers.share_place import ACCEPT, ACQ, AVL, RELEASE, RENEW, batch_of
+from tests.messages.shares import acknowledge_response, fetches
 
 BOTH = ("src-0", "src-1")
 KEYS = {p: f"g1:{TOPIC_IDS['src']}:{p[-1]}" for p in BOTH}
@@ -64,7 +64,7 @@ class Place:
         self.desk.logs["src-1"] = source("src-1", 100, self.second)
 
     def do(self, effects: Effects) -> None:
-        self.desk.do(share_fetching.gathered(effects, self.desk.on))
+        self.desk.do(share_fetching.answer_fetches(effects, self.desk.on))
 
     def fetch(
         self,
@@ -84,11 +84,11 @@ class Place:
         parts = tuple(PartitionAcknowledgements(p, told.get(p, ())) for p in named)
         request = ShareFetch("g1", member, epoch, parts, most, wait=wait, forgotten=forgotten)
 
-        def handed(role: ShareLeader, *rest: object) -> Effects:
+        def hand_in(role: ShareLeader, *rest: object) -> Effects:
             done = share_fetching.on_share_fetch(role, *rest)  # type: ignore[arg-type]
-            return share_fetching.gathered(done, self.desk.on)
+            return share_fetching.answer_fetches(done, self.desk.on)
 
-        return answer_of(self.desk.ask(handed, request, f"{member}/consumer"))
+        return answer_of(self.desk.ask(hand_in, request, f"{member}/consumer"))
 
     def coordinator(
         self, partition: str, answer: Message | None = None
@@ -103,7 +103,7 @@ class Place:
         found = ReadShareGroupStateResponse(Errors.NONE, KEYS[partition], 3, start)
         return self.coordinator(partition, found)
 
-    def loaded(self) -> Place:
+    def load(self) -> Place:
         """Open the session with a fetch that finds nothing, so that no partition holds anything."""
         self.fetch(added=BOTH, wait=False, most=0)
         self.fetch(wait=True)
@@ -130,11 +130,11 @@ class Place:
         parts = tuple(PartitionAcknowledgements(p, tuple(every)) for p, *every in said)
         request = ShareAcknowledge("g1", "M1", epoch, parts)
 
-        def handed(role: ShareLeader, *rest: object) -> Effects:
+        def hand_in(role: ShareLeader, *rest: object) -> Effects:
             done = share_fetching.on_share_acknowledge(role, *rest)  # type: ignore[arg-type]
-            return share_fetching.gathered(done, self.desk.on)
+            return share_fetching.answer_fetches(done, self.desk.on)
 
-        answer = self.desk.ask(handed, request, "M1/consumer")
+        answer = self.desk.ask(hand_in, request, "M1/consumer")
         assert answer is None or isinstance(answer, ShareAcknowledgeResponse)
         return answer
 
@@ -148,7 +148,7 @@ def answer_of(message: Message | None) -> ShareFetchResponse | None:
     return message
 
 
-def told(answer: ShareFetchResponse | None) -> dict[str, tuple[int, ...]]:
+def offsets_by_partition(answer: ShareFetchResponse | None) -> dict[str, tuple[int, ...]]:
     """Give the offsets that an answer has of each partition."""
     assert answer is not None
     return {part.partition: tuple(r.offset for r in part.records) for part in answer.responses}
@@ -156,29 +156,32 @@ def told(answer: ShareFetchResponse | None) -> dict[str, tuple[int, ...]]:
 
 def test_each_epoch_begins_with_another_partition_and_the_first_one_as_they_come() -> None:
     three = ("a-0", "b-0", "c-0")
-    assert [share_fetching.rotated(three, epoch)[0] for epoch in range(5)] == [
+    assert [share_fetching.rotate_partitions(three, epoch)[0] for epoch in range(5)] == [
         *("a-0", "b-0", "c-0", "a-0", "b-0")
     ]
-    assert share_fetching.rotated(three, -1) == three
-    assert share_fetching.rotated((), 3) == ()
+    assert share_fetching.rotate_partitions(three, -1) == three
+    assert share_fetching.rotate_partitions((), 3) == ()
 
 
 def test_one_answer_has_records_of_every_partition_and_no_more_than_were_asked_for() -> None:
-    place = Place(first=4, second=2).loaded()
+    place = Place(first=4, second=2).load()
     answer = place.fetch(most=3)  # epoch 2: src-0 comes first
-    assert told(answer) == {"src-0": (0, 1, 2)}
-    assert told(place.fetch(most=3)) == {"src-0": (3,), "src-1": (100, 101)}
+    assert offsets_by_partition(answer) == {"src-0": (0, 1, 2)}
+    assert offsets_by_partition(place.fetch(most=3)) == {"src-0": (3,), "src-1": (100, 101)}
     shares = place.desk.role.shares
     assert [r.state for r in shares[KEYS["src-1"]].records.values()] == [ACQ, ACQ]
-    turns = Place(first=4, second=4).loaded()
+    turns = Place(first=4, second=4).load()
     # Who brought records stands last, and each epoch begins with the next one: of two each has two turns.
-    order = [*told(turns.fetch(most=1)), *told(turns.fetch(most=1))]
-    order += [*told(turns.fetch(most=1)), *told(turns.fetch(most=1))]
+    order = [*offsets_by_partition(turns.fetch(most=1)), *offsets_by_partition(turns.fetch(most=1))]
+    order += [
+        *offsets_by_partition(turns.fetch(most=1)),
+        *offsets_by_partition(turns.fetch(most=1)),
+    ]
     assert order == ["src-0", "src-0", "src-1", "src-1"]
 
 
 def test_partitions_that_brought_records_have_their_turn_after_the_others() -> None:
-    place = Place(first=2, second=0).loaded()
+    place = Place(first=2, second=0).load()
     assert place.order == BOTH
     place.fetch()
     assert place.order == ("src-1", "src-0")
@@ -187,30 +190,33 @@ def test_partitions_that_brought_records_have_their_turn_after_the_others() -> N
 def test_a_partition_that_is_still_being_loaded_is_not_waited_for() -> None:
     place = Place()
     assert place.fetch(added=BOTH) is None
-    assert told(place.read("src-1", 100)) == {"src-1": (100, 101)}
+    assert offsets_by_partition(place.read("src-1", 100)) == {"src-1": (100, 101)}
     assert place.desk.role.waiting == ()
 
 
 def test_the_answer_waits_for_records_of_any_partition() -> None:
-    place = Place(first=0, second=0).loaded()
+    place = Place(first=0, second=0).load()
     assert place.fetch() is None
     place.desk.logs["src-1"] = source("src-1", 100, 1)
     place.do(spl.on_replicated(place.desk.role, "src-1", place.desk.on))
-    assert told(answer_of(place.desk.last)) == {"src-1": (100,)}
+    assert offsets_by_partition(answer_of(place.desk.last)) == {"src-1": (100,)}
 
 
 def test_who_does_not_wait_is_answered_without_records_but_not_before_all_is_loaded() -> None:
     place = Place(first=0, second=0)
     assert place.fetch(added=BOTH, wait=False) is None
     assert place.read("src-0", 0) is None
-    assert told(place.read("src-1", 100)) == {"src-0": (), "src-1": ()}
-    assert told(place.fetch(wait=False)) == {}
+    assert offsets_by_partition(place.read("src-1", 100)) == {"src-0": (), "src-1": ()}
+    assert offsets_by_partition(place.fetch(wait=False)) == {}
 
 
 def test_acknowledgements_of_several_partitions_have_an_answer_each() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.fetch()
-    assert place.fetch(("src-0", said(0, 1)), ("src-1", said(100, 100, RELEASE)), most=0) is None
+    assert (
+        place.fetch(("src-0", batch_of(0, 1)), ("src-1", batch_of(100, 100, RELEASE)), most=0)
+        is None
+    )
     assert place.coordinator("src-0") is None
     fenced = WriteShareGroupStateResponse(Errors.FENCED_STATE_EPOCH, KEYS["src-1"])
     answer = place.coordinator("src-1", fenced)
@@ -222,51 +228,51 @@ def test_acknowledgements_of_several_partitions_have_an_answer_each() -> None:
 
 
 def test_a_share_acknowledge_has_a_result_for_each_of_its_partitions() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.fetch()
-    assert place.acknowledge(("src-0", said(7, 7)), ("src-1", said(100, 101))) is None
+    assert place.acknowledge(("src-0", batch_of(7, 7)), ("src-1", batch_of(100, 101))) is None
     key = KEYS["src-1"]
     done = WriteShareGroupStateResponse(Errors.NONE, key)
     place.do(spl.on_state_answered(place.desk.role, key, "0", done, place.desk.on))
     told = (("src-0", Errors.INVALID_REQUEST), ("src-1", Errors.NONE))
-    assert place.desk.last == acknowledged(*told[0][::-1], told[1])
+    assert place.desk.last == acknowledge_response(*told[0][::-1], told[1])
 
 
 @pytest.mark.parametrize("epoch", [0, 9])
 def test_a_share_acknowledge_outside_its_session_is_refused_as_a_whole(epoch: int) -> None:
-    place = Place().loaded()
-    both = (("src-0", said(0, 0)), ("src-1", said(100, 100)))
+    place = Place().load()
+    both = (("src-0", batch_of(0, 0)), ("src-1", batch_of(100, 100)))
     answer = place.acknowledge(*both, epoch=epoch)
-    assert answer == acknowledged(Errors.INVALID_SHARE_SESSION_EPOCH, "src-0")
+    assert answer == acknowledge_response(Errors.INVALID_SHARE_SESSION_EPOCH, "src-0")
 
 
 def test_the_last_acknowledgements_of_a_session_close_it() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.fetch()
-    answer = place.acknowledge(("src-0", said(7, 7)), ("src-1", said(7, 7)), epoch=-1)
+    answer = place.acknowledge(("src-0", batch_of(7, 7)), ("src-1", batch_of(7, 7)), epoch=-1)
     assert answer is not None
     assert not place.desk.role.sessions
 
 
 def test_a_share_acknowledge_of_one_partition_goes_the_old_way() -> None:
-    place = Place().loaded()
-    answer = place.acknowledge(("src-0", said(7, 7)))
-    assert answer == acknowledged(Errors.INVALID_RECORD_STATE, "src-0")
+    place = Place().load()
+    answer = place.acknowledge(("src-0", batch_of(7, 7)))
+    assert answer == acknowledge_response(Errors.INVALID_RECORD_STATE, "src-0")
 
 
 def test_records_are_acquired_while_acknowledgements_are_made_durable() -> None:
-    place = Place().loaded()
-    assert told(place.fetch(most=2)) == {"src-0": (0, 1)}
-    assert place.fetch(("src-0", said(0, 0)), most=2) is None
+    place = Place().load()
+    assert offsets_by_partition(place.fetch(most=2)) == {"src-0": (0, 1)}
+    assert place.fetch(("src-0", batch_of(0, 0)), most=2) is None
     held = place.desk.role.shares[KEYS["src-1"]].records
     assert [record.state for record in held.values()] == [ACQ, ACQ]
-    assert told(place.coordinator("src-0")) == {"src-1": (100, 101), "src-0": ()}
+    assert offsets_by_partition(place.coordinator("src-0")) == {"src-1": (100, 101), "src-0": ()}
 
 
 def test_a_wrong_acknowledgement_of_one_partition_does_not_touch_the_other() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.fetch()
-    assert place.fetch(("src-0", said(7, 7)), ("src-1", said(100, 101)), most=0) is None
+    assert place.fetch(("src-0", batch_of(7, 7)), ("src-1", batch_of(100, 101)), most=0) is None
     answer = place.coordinator("src-1")
     assert answer is not None
     errors = {part.partition: part.acknowledge_error for part in answer.responses}
@@ -275,9 +281,13 @@ def test_a_wrong_acknowledgement_of_one_partition_does_not_touch_the_other() -> 
 
 def test_a_malformed_acknowledgement_comes_before_rights_and_behind_an_unknown_topic() -> None:
     """KafkaApis.getAcknowledgeBatchesFromShareFetchRequest, handleAcknowledgements."""
-    place = Place().loaded()
+    place = Place().load()
     place.desk.image = {"acls": (Acl("M1", Operation.READ, Resource.GROUP, "g1"),)}
-    malformed = (("src-0", said(7, 6)), ("src-1", said(100, 101)), ("gone-0", said(7, 6)))
+    malformed = (
+        ("src-0", batch_of(7, 6)),
+        ("src-1", batch_of(100, 101)),
+        ("gone-0", batch_of(7, 6)),
+    )
     answer = place.fetch(*malformed, most=0)
     assert answer is not None
     assert {part.partition: part.acknowledge_error for part in answer.responses} == {
@@ -292,23 +302,23 @@ def test_a_partition_of_which_nothing_is_said_has_no_error() -> None:
     place = Place()
     place.fetch(added=BOTH, most=0)
     assert KEYS["src-1"] not in place.desk.role.shares
-    answer = place.acknowledge(("src-0", said(7, 7)), ("src-1",))
+    answer = place.acknowledge(("src-0", batch_of(7, 7)), ("src-1",))
     unknown = Errors.UNKNOWN_TOPIC_OR_PARTITION
-    assert answer == acknowledged(unknown, "src-0", ("src-1", Errors.NONE))
+    assert answer == acknowledge_response(unknown, "src-0", ("src-1", Errors.NONE))
 
 
 def test_a_share_acknowledge_that_only_closes_a_session_names_no_partition() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.fetch()
     assert place.acknowledge(epoch=-1) == ShareAcknowledgeResponse(Errors.NONE)
     assert not place.desk.role.sessions
 
 
 def test_what_another_broker_leads_is_an_error_of_that_partition_and_is_told_at_once() -> None:
-    place = Place(first=0, second=0).loaded()
+    place = Place(first=0, second=0).load()
     place.desk.leaders["src-1"] = 2
     place.do(spl.on_leadership_lost(place.desk.role, "src-1", place.desk.on))
-    answer = place.fetch(("src-1", said(100, 100)))
+    answer = place.fetch(("src-1", batch_of(100, 100)))
     assert answer is not None
     assert answer.error is Errors.NONE
     assert answer.responses == (
@@ -317,13 +327,13 @@ def test_what_another_broker_leads_is_an_error_of_that_partition_and_is_told_at_
 
 
 def test_a_fetch_that_waits_hears_of_a_partition_that_left_by_an_answer_without_it() -> None:
-    place = Place(first=0, second=0).loaded()
+    place = Place(first=0, second=0).load()
     assert place.fetch() is None
     place.desk.leaders["src-1"] = 2
     seen = len(place.desk.replies)
     place.do(spl.on_leadership_lost(place.desk.role, "src-1", place.desk.on))
     assert len(place.desk.replies) == seen + 1
-    assert told(answer_of(place.desk.last)) == {}
+    assert offsets_by_partition(answer_of(place.desk.last)) == {}
     assert "share-partition kept" in {check.name for check in place.desk.checks}
 
 
@@ -333,7 +343,7 @@ def test_a_partition_that_cannot_be_loaded_is_an_error_of_its_own() -> None:
     fenced = ReadShareGroupStateResponse(Errors.FENCED_LEADER_EPOCH, KEYS["src-0"], -1, -1)
     assert place.coordinator("src-0", fenced) is None
     answer = place.read("src-1", 100)
-    assert told(answer) == {"src-1": (100,), "src-0": ()}
+    assert offsets_by_partition(answer) == {"src-1": (100,), "src-0": ()}
     assert answer is not None
     assert answer.responses[1] == FetchedPartition("src-0", Errors.NOT_LEADER_OR_FOLLOWER)
 
@@ -350,9 +360,9 @@ def test_only_the_group_whose_partition_it_is_hears_that_it_cannot_be_loaded() -
 
 
 def test_a_topic_that_may_not_be_read_and_one_that_is_gone_are_errors_of_their_partitions() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.desk.image = {"acls": (Acl("M1", Operation.READ, Resource.GROUP, "g1"),)}
-    answer = place.fetch(("src-0", said(0, 0)), added=("gone-0",))
+    answer = place.fetch(("src-0", batch_of(0, 0)), added=("gone-0",))
     assert answer is not None
     refused = Errors.TOPIC_AUTHORIZATION_FAILED
     assert {part.partition: part.error for part in answer.responses} == {
@@ -363,42 +373,45 @@ def test_a_topic_that_may_not_be_read_and_one_that_is_gone_are_errors_of_their_p
     assert {p.acknowledge_error for p in answer.responses if p.partition == "src-0"} == {refused}
     allowed = (Acl("M1", Operation.READ, Resource.TOPIC, "src"),)
     place.desk.image = {"acls": allowed}
-    assert told(place.fetch(forgotten=("gone-0",))) == {"src-0": (0, 1), "src-1": (100, 101)}
+    assert offsets_by_partition(place.fetch(forgotten=("gone-0",))) == {
+        "src-0": (0, 1),
+        "src-1": (100, 101),
+    }
 
 
 def test_a_session_forgets_what_it_is_told_to_and_knows_the_rest() -> None:
-    place = Place().loaded()
-    assert told(place.fetch(forgotten=("src-0",))) == {"src-1": (100, 101)}
+    place = Place().load()
+    assert offsets_by_partition(place.fetch(forgotten=("src-0",))) == {"src-1": (100, 101)}
     assert place.order == ("src-1",)
 
 
 @pytest.mark.parametrize(
     ("batch", "epoch", "most", "error"),
     [
-        (said(0, 0, RENEW), 1, 5, Errors.INVALID_REQUEST),
-        (said(0, 0, ACCEPT), 0, 5, Errors.INVALID_REQUEST),
-        (said(0, 0, ACCEPT), 7, 5, Errors.INVALID_SHARE_SESSION_EPOCH),
+        (batch_of(0, 0, RENEW), 1, 5, Errors.INVALID_REQUEST),
+        (batch_of(0, 0, ACCEPT), 0, 5, Errors.INVALID_REQUEST),
+        (batch_of(0, 0, ACCEPT), 7, 5, Errors.INVALID_SHARE_SESSION_EPOCH),
     ],
 )
 def test_what_is_wrong_with_the_request_is_an_error_of_all_of_it(
     batch: AcknowledgementBatch, epoch: int, most: int, error: Errors
 ) -> None:
-    place = Place().loaded()
+    place = Place().load()
     answer = place.fetch(("src-0", batch), epoch=epoch, most=most)
     assert answer == ShareFetchResponse(error)
 
 
 def test_a_broker_without_room_for_the_session_lets_the_fetch_wait() -> None:
-    place = Place(settings={"share_sessions_max": 1}).loaded()
+    place = Place(settings={"share_sessions_max": 1}).load()
     assert place.fetch(added=BOTH, epoch=0, member="M2") is None
     (waits,) = place.desk.role.refused
     assert waits.member_id == "M2"
 
 
 def test_the_last_fetch_of_a_session_gives_back_what_is_held_once_all_is_durable() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.fetch()
-    assert place.fetch(("src-0", said(0, 0)), epoch=-1, most=0) is None
+    assert place.fetch(("src-0", batch_of(0, 0)), epoch=-1, most=0) is None
     assert place.desk.role.sessions
     answer = place.coordinator("src-0")
     assert answer is not None
@@ -410,16 +423,16 @@ def test_the_last_fetch_of_a_session_gives_back_what_is_held_once_all_is_durable
 
 
 def test_a_front_that_was_deleted_is_found_by_who_reads_there() -> None:
-    place = Place(first=2, second=0).loaded()
+    place = Place(first=2, second=0).load()
     log = place.desk.logs["src-0"]
     place.desk.logs["src-0"] = log.but(start_offset=1)
-    assert told(place.fetch()) == {}
+    assert offsets_by_partition(place.fetch()) == {}
     assert place.desk.role.shares[KEYS["src-0"]].start_offset == 1
-    assert told(place.fetch()) == {"src-0": (1,)}
+    assert offsets_by_partition(place.fetch()) == {"src-0": (1,)}
 
 
 def test_a_connection_that_breaks_takes_its_fetches_along() -> None:
-    place = Place(first=0, second=0).loaded()
+    place = Place(first=0, second=0).load()
     place.fetch()
     role = place.desk.role
     assert share_fetching.on_disconnected(role, "M2/consumer") is role
@@ -436,23 +449,23 @@ def test_a_fetch_of_one_partition_goes_the_old_way() -> None:
 
 
 def test_without_room_for_the_session_a_fetch_that_does_not_wait_is_refused_at_once() -> None:
-    place = Place(settings={"share_sessions_max": 1}).loaded()
+    place = Place(settings={"share_sessions_max": 1}).load()
     answer = place.fetch(added=BOTH, epoch=0, member="M2", wait=False)
     assert answer == ShareFetchResponse(Errors.SHARE_SESSION_LIMIT_REACHED)
     assert not place.desk.role.refused
 
 
 def test_an_acknowledgement_of_one_partition_waits_for_no_other() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.fetch()
-    assert place.acknowledge(("src-0", said(0, 1))) is None
+    assert place.acknowledge(("src-0", batch_of(0, 1))) is None
     assert not place.desk.role.waiting
 
 
 def test_acknowledgements_in_the_middle_of_a_session_leave_it_open() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.fetch()
-    assert place.acknowledge(("src-0", said(7, 7)), ("src-1", said(7, 7))) is not None
+    assert place.acknowledge(("src-0", batch_of(7, 7)), ("src-1", batch_of(7, 7))) is not None
     assert place.desk.role.sessions
     states = [r.state for r in place.desk.role.shares[KEYS["src-0"]].records.values()]
     assert states == [ACQ, ACQ]
@@ -466,18 +479,18 @@ def test_of_several_fetches_that_wait_each_has_its_own_answer() -> None:
     assert place.read("src-1", 100) is None
     place.desk.logs["src-1"] = source("src-1", 100, 1)
     place.do(spl.on_replicated(place.desk.role, "src-1", place.desk.on))
-    assert told(answer_of(place.desk.last)) == {"src-1": (100,)}
+    assert offsets_by_partition(answer_of(place.desk.last)) == {"src-1": (100,)}
     assert [call.request.member_id for call in place.desk.role.waiting] == ["M1"]
     held = place.desk.role.shares[KEYS["src-1"]].records
     assert [record.member_id for record in held.values()] == ["M2"]
 
 
 def test_of_several_acknowledgements_that_wait_each_hears_of_its_own_write() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.fetch(added=("src-1",), epoch=0, member="M2", most=1)
     place.fetch(epoch=2, most=2)
-    place.fetch(("src-0", said(0, 0)), epoch=3, most=0)
-    place.fetch(("src-1", said(100, 100)), epoch=1, member="M2", most=0)
+    place.fetch(("src-0", batch_of(0, 0)), epoch=3, most=0)
+    place.fetch(("src-1", batch_of(100, 100)), epoch=1, member="M2", most=0)
     answer = place.coordinator("src-1")
     assert answer is not None
     assert answer.responses == (FetchedPartition("src-1"),)
@@ -488,30 +501,30 @@ def test_of_several_acknowledgements_that_wait_each_hears_of_its_own_write() -> 
 
 def test_the_last_fetch_of_a_session_gets_no_records() -> None:
     """KIP-932 "ShareFetch": with epoch -1 nothing is acquired."""
-    place = Place().loaded()
-    assert told(place.fetch(epoch=-1, most=5)) == {}
+    place = Place().load()
+    assert offsets_by_partition(place.fetch(epoch=-1, most=5)) == {}
     assert not len(place.desk.role.shares[KEYS["src-0"]].records)
 
 
 def test_a_fetch_of_a_session_without_partitions_is_answered_at_once() -> None:
     place = Place()
-    assert told(place.fetch(most=5)) == {}
+    assert offsets_by_partition(place.fetch(most=5)) == {}
     assert not place.desk.role.waiting
 
 
 def test_what_a_fetch_has_acquired_it_does_not_acquire_again_while_it_waits() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.fetch(most=2)
-    assert place.fetch(("src-0", said(0, 0)), most=1) is None
+    assert place.fetch(("src-0", batch_of(0, 0)), most=1) is None
     place.do(spl.on_replicated(place.desk.role, "src-1", place.desk.on))
     assert len(place.desk.role.shares[KEYS["src-1"]].records) == 1
-    assert told(place.coordinator("src-0")) == {"src-1": (100,), "src-0": ()}
+    assert offsets_by_partition(place.coordinator("src-0")) == {"src-1": (100,), "src-0": ()}
 
 
 def test_a_result_without_an_error_is_no_check_of_an_answer() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.fetch()
-    place.fetch(("src-0", said(0, 1)), ("src-1", said(100, 101)), most=0)
+    place.fetch(("src-0", batch_of(0, 1)), ("src-1", batch_of(100, 101)), most=0)
     place.coordinator("src-0")
     place.coordinator("src-1")
     assert "acknowledged" not in {check.name for check in place.desk.checks}
@@ -523,27 +536,27 @@ def test_a_partition_that_returned_records_is_last_in_its_session_from_the_secon
     """ShareSessionContext.PartitionIterator."""
     place = Place()
     place.fetch(added=BOTH, most=1)
-    assert told(place.read("src-0", 0)) == {"src-0": (0,)}
+    assert offsets_by_partition(place.read("src-0", 0)) == {"src-0": (0,)}
     assert place.order == BOTH
     place.read("src-1", 100)
-    assert told(place.fetch(most=1)) == {"src-1": (100,)}
+    assert offsets_by_partition(place.fetch(most=1)) == {"src-1": (100,)}
     assert place.order == BOTH
-    assert told(place.fetch(most=1)) == {"src-0": (1,)}
+    assert offsets_by_partition(place.fetch(most=1)) == {"src-0": (1,)}
     assert place.order == BOTH[::-1]
 
 
 def test_a_fetch_that_waits_is_answered_after_its_session_was_closed() -> None:
-    place = Place(first=0, second=0).loaded()
+    place = Place(first=0, second=0).load()
     assert place.fetch() is None
     place.acknowledge(("src-0",), ("src-1",), epoch=-1)
     assert not place.desk.role.sessions
     place.desk.logs["src-0"] = source("src-0", 0, 1)
     place.do(spl.on_replicated(place.desk.role, "src-0", place.desk.on))
-    assert told(answer_of(place.desk.last)) == {"src-0": (0,)}
+    assert offsets_by_partition(answer_of(place.desk.last)) == {"src-0": (0,)}
 
 
 def test_a_partition_that_is_no_longer_in_the_session_is_not_put_at_its_end() -> None:
-    place = Place().loaded()
+    place = Place().load()
     place.fetch(forgotten=("src-0",))
     request = fetches("M1", 3, "src-0", 1)
     after = share_fetching._after_turn(place.desk.role, request, ("src-0",))
@@ -551,8 +564,8 @@ def test_a_partition_that_is_no_longer_in_the_session_is_not_put_at_its_end() ->
 
 
 def test_a_log_that_begins_in_front_of_what_is_read_moves_no_start() -> None:
-    place = Place(first=2, second=0).loaded()
-    assert told(place.fetch(most=1)) == {"src-0": (0,)}
+    place = Place(first=2, second=0).load()
+    assert offsets_by_partition(place.fetch(most=1)) == {"src-0": (0,)}
     place.desk.logs["src-0"] = place.desk.logs["src-0"].but(start_offset=1)
-    assert told(place.fetch(most=1)) == {"src-0": (1,)}
+    assert offsets_by_partition(place.fetch(most=1)) == {"src-0": (1,)}
     assert place.desk.role.shares[KEYS["src-0"]].start_offset == 0

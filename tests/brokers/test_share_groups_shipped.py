@@ -24,9 +24,9 @@ from tests.brokers.share_place import (
     RELEASE,
     RENEW,
     SharePlace,
-    acquired,
+    batch_of,
     durable,
-    said,
+    list_acquired,
 )
 from tests.cluster.small_clusters import small_spec
 
@@ -35,22 +35,22 @@ QUEUE = {"dead_letter_topic": "dlq.g1", "dead_letter_copy_record": True}
 
 @pytest.mark.parametrize(("policy", "start"), [("earliest", 7), ("latest", 10)])
 def test_a_new_group_begins_where_its_reset_policy_says(policy, start):
-    place = SharePlace(first=7, last=9, group={"auto_offset_reset": policy}).loaded(-1)
+    place = SharePlace(first=7, last=9, group={"auto_offset_reset": policy}).load(-1)
     assert (place.share.start_offset, place.next_fetch) == (start, start)
 
 
 def test_a_strict_limit_leaves_the_rest_of_the_log_batch_free():
     """KIP-1206: with batch_optimized the limit is a soft one."""
-    place = SharePlace(batches=[(0, 9)]).loaded()
+    place = SharePlace(batches=[(0, 9)]).load()
     place.fetch("M1", 3, mode=RECORD_LIMIT)
-    assert acquired(place) == [(0, 2, 1)]
+    assert list_acquired(place) == [(0, 2, 1)]
     assert (place.states(0, 9), place.counts(3, 9)) == ([ACQ] * 3 + [AVL] * 7, [0] * 7)
     assert place.share.next_offset == 10
     place.fetch("M2", 3)
-    assert acquired(place) == [(3, 5, 1)]
-    soft = SharePlace(batches=[(0, 9)]).loaded()
+    assert list_acquired(place) == [(3, 5, 1)]
+    soft = SharePlace(batches=[(0, 9)]).load()
     soft.fetch("M1", 3)
-    assert acquired(soft) == [(0, 9, 1)]
+    assert list_acquired(soft) == [(0, 9, 1)]
 
 
 def test_a_load_that_cannot_be_fails_for_good():
@@ -68,46 +68,46 @@ def test_a_load_that_cannot_be_fails_for_good():
 
 def test_a_group_may_forbid_renewal():
     """ShareConsumerRenewTest.testRenewAcknowledgementDisabled: InvalidRecordStateException."""
-    place = SharePlace(group={"renew_acknowledge_enable": False}).loaded()
+    place = SharePlace(group={"renew_acknowledge_enable": False}).load()
     place.fetch("M1", 2)
     before = place.share.records
-    assert place.acknowledge("M1", said(0, 1, RENEW)).error is Errors.INVALID_RECORD_STATE
+    assert place.acknowledge("M1", batch_of(0, 1, RENEW)).error is Errors.INVALID_RECORD_STATE
     assert place.share.records == before
 
 
 def test_a_renewal_stands_although_a_later_batch_of_the_request_is_refused():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
     place.fetch("M2", 1)
-    found = place.acknowledge("M1", said(0, 0, RENEW), said(2, 2))
+    found = place.acknowledge("M1", batch_of(0, 0, RENEW), batch_of(2, 2))
     assert found.error is Errors.INVALID_RECORD_STATE
     assert place.share.records[0].lock != place.share.records[1].lock == 0
 
 
 def test_a_fetch_that_renews_asks_for_no_records():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
-    assert place.fetch("M1", 5, said(0, 1, RENEW)).error is Errors.INVALID_REQUEST
+    assert place.fetch("M1", 5, batch_of(0, 1, RENEW)).error is Errors.INVALID_REQUEST
     place.epochs["M1"] -= 1
-    answer = place.fetch("M1", 0, said(0, 1, RENEW))
+    answer = place.fetch("M1", 0, batch_of(0, 1, RENEW))
     assert (answer.error, answer.acquired) == (Errors.NONE, ())
     assert place.states(0, 1) == [ACQ] * 2
 
 
 def test_only_the_holder_renews():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 1)
     place.fetch("M2", 1)
-    assert place.acknowledge("M2", said(0, 0, RENEW)).error is Errors.INVALID_RECORD_STATE
+    assert place.acknowledge("M2", batch_of(0, 0, RENEW)).error is Errors.INVALID_RECORD_STATE
 
 
 # -- closing --------------------------------------------------------------------------------------
 
 
 def test_a_fetch_can_close_the_session_and_is_still_answered():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 3)
-    assert place.fetch("M1", 0, said(0, 0), epoch=-1) is None
+    assert place.fetch("M1", 0, batch_of(0, 0), epoch=-1) is None
     assert place.states(0, 2) == [ACK, ACQ, ACQ]
     place.coordinator()
     assert (place.last.error, place.last.acknowledge_error) == (Errors.NONE, Errors.NONE)
@@ -119,18 +119,18 @@ def test_a_fetch_can_close_the_session_and_is_still_answered():
 
 def test_what_a_closing_member_leaves_is_written_after_what_it_acknowledged():
     """Recorded of Kafka 4.4.0: the second write has the start offset that the first one led to."""
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 3)
-    assert place.acknowledge("M1", said(0, 0), epoch=-1) is None
+    assert place.acknowledge("M1", batch_of(0, 0), epoch=-1) is None
     place.coordinator()
     writes = [(m.start_offset, m.delivery_complete_count) for m in place.writes]
     assert writes == [(0, 1), (1, 0)]
 
 
 def test_a_member_whose_connection_breaks_while_it_leaves_is_gone_once():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 3)
-    place.acknowledge("M1", said(0, 0), epoch=-1)
+    place.acknowledge("M1", batch_of(0, 0), epoch=-1)
     (source,) = {session.source for session in place.role.sessions.values()}
     place.do(spl.on_disconnected(place.role, source, place.on))
     assert not place.role.closing
@@ -140,25 +140,25 @@ def test_a_member_whose_connection_breaks_while_it_leaves_is_gone_once():
 # -- dead letters ---------------------------------------------------------------------------------
 
 
-def rejected(**group):
+def reject_first(**group):
     """Offsets 0 and 1: the first is rejected, and that is durable."""
-    place = SharePlace(last=1, group={**QUEUE, **group}).loaded()
+    place = SharePlace(last=1, group={**QUEUE, **group}).load()
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 0, REJECT))
+    place.acknowledge("M1", batch_of(0, 0, REJECT))
     assert place.states(0, 0) == [ARCHIVING]
     assert (place.complete, place.sent(Produce)) == (0, [])
     place.coordinator()
     return place
 
 
-def copied(place):
+def list_copied(place):
     """The records that were sent to the dead-letter queue, in order."""
     batches = (batch for request in place.sent(Produce) for batch in request.partition_data)
     return [record for batch in batches for record in batch.records]
 
 
 def test_a_dead_letter_says_in_headers_where_it_is_from_and_why():
-    (copy,) = rejected().sent(Produce)
+    (copy,) = reject_first().sent(Produce)
     (batch,) = copy.partition_data
     assert (batch.partition, copy.transactional_id, batch.producer_id) == ("dlq.g1-0", "", -1)
     (record,) = batch.records
@@ -171,12 +171,12 @@ def test_a_dead_letter_says_in_headers_where_it_is_from_and_why():
         "__dlq.errors.delivery.count": "1",
         "__dlq.errors.message": REJECTED,
     }
-    (bare,) = copied(rejected(dead_letter_copy_record=False))
+    (bare,) = list_copied(reject_first(dead_letter_copy_record=False))
     assert bare.value == ""
 
 
 def test_archiving_holds_the_start_offset_until_the_copy_was_tried():
-    place = rejected()
+    place = reject_first()
     assert place.share.start_offset == 0
     place.copied()
     assert place.share.start_offset == 0  # until it is durable that the record is archived
@@ -186,7 +186,7 @@ def test_archiving_holds_the_start_offset_until_the_copy_was_tried():
 
 
 def test_after_five_attempts_a_record_is_archived_without_a_copy():
-    place = rejected()
+    place = reject_first()
     for attempt in range(1, 6):
         assert len(place.sent(Produce)) == attempt
         assert place.states(0, 0) == [ARCHIVING]
@@ -198,7 +198,7 @@ def test_after_five_attempts_a_record_is_archived_without_a_copy():
 
 
 def test_an_attempt_whose_answer_is_lost_is_made_again():
-    place = rejected()
+    place = reject_first()
     place.do(spl.on_dead_letter_answered(place.role, KEY, "0", None, place.on))
     assert len(place.sent(Produce)) == 2
     place.copied()
@@ -208,10 +208,10 @@ def test_an_attempt_whose_answer_is_lost_is_made_again():
 
 
 def test_a_topic_that_does_not_allow_it_gets_no_copies():
-    place = SharePlace(last=1, group=QUEUE).loaded()
+    place = SharePlace(last=1, group=QUEUE).load()
     place.image |= {"dead_letter_topics": ()}
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 0, REJECT))
+    place.acknowledge("M1", batch_of(0, 0, REJECT))
     for _ in range(2):
         place.coordinator()
     assert not place.sent(Produce)
@@ -220,10 +220,10 @@ def test_a_topic_that_does_not_allow_it_gets_no_copies():
 
 @pytest.mark.parametrize(("prefix", "copies"), [("dlq.", 1), ("dead.", 0), ("", 1)])
 def test_a_topic_whose_name_does_not_begin_as_the_brokers_want_it_gets_no_copies(prefix, copies):
-    place = SharePlace(last=1, group=QUEUE).loaded()
+    place = SharePlace(last=1, group=QUEUE).load()
     place.settings = place.settings.but(dead_letter_prefix=prefix)
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 0, REJECT))
+    place.acknowledge("M1", batch_of(0, 0, REJECT))
     assert place.states(0, 0) == [ARCHIVING]
     for _ in range(2 - copies):
         place.coordinator()
@@ -232,21 +232,21 @@ def test_a_topic_whose_name_does_not_begin_as_the_brokers_want_it_gets_no_copies
 
 
 def test_share_version_1_knows_no_dead_letters():
-    place = SharePlace(last=1, group=QUEUE).loaded()
+    place = SharePlace(last=1, group=QUEUE).load()
     place.image |= {"features": Features(share_version=1)}
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 0, REJECT))
+    place.acknowledge("M1", batch_of(0, 0, REJECT))
     assert place.states(0, 0) == [ARCH]
 
 
 def test_a_new_leader_finds_what_is_archiving_and_copies_it_again():
-    place = SharePlace(last=9, group=QUEUE, delivery_count_limit=2).loaded(
+    place = SharePlace(last=9, group=QUEUE, delivery_count_limit=2).load(
         0, durable(0, 0, ARCHIVING, 1), durable(1, 1, ARCHIVING, 2)
     )
-    (first,) = copied(place)
+    (first,) = list_copied(place)
     assert dict(first.headers)["__dlq.errors.message"] == REJECTED
     place.copied()
-    second = copied(place)[-1]
+    second = list_copied(place)[-1]
     assert dict(second.headers)["__dlq.errors.message"] == TOO_OFTEN
     place.copied()
     for _ in range(2):
@@ -255,7 +255,7 @@ def test_a_new_leader_finds_what_is_archiving_and_copies_it_again():
 
 
 def test_an_answer_for_an_object_that_was_dropped_is_nobodys():
-    place = rejected()
+    place = reject_first()
     place.do(spl.on_leadership_lost(place.role, "src-0", place.on))
     before = place.role
     place.copied()
@@ -263,16 +263,16 @@ def test_an_answer_for_an_object_that_was_dropped_is_nobodys():
 
 
 def test_a_release_at_the_limit_and_a_closed_session_give_up_as_well():
-    place = SharePlace(last=3, group=QUEUE, delivery_count_limit=2).loaded(0, durable(0, 1, AVL, 1))
+    place = SharePlace(last=3, group=QUEUE, delivery_count_limit=2).load(0, durable(0, 1, AVL, 1))
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 0, RELEASE))
+    place.acknowledge("M1", batch_of(0, 0, RELEASE))
     place.acknowledge("M1", epoch=-1)
     place.coordinator()
     place.coordinator()
-    offsets = [dict(record.headers)["__dlq.errors.offset"] for record in copied(place)]
+    offsets = [dict(record.headers)["__dlq.errors.offset"] for record in list_copied(place)]
     assert offsets == ["0"]
     place.copied()
-    assert dict(copied(place)[-1].headers)["__dlq.errors.offset"] == "1"
+    assert dict(list_copied(place)[-1].headers)["__dlq.errors.offset"] == "1"
 
 
 # -- bad input ------------------------------------------------------------------------------------

@@ -22,55 +22,55 @@ from tests.brokers.share_place import (
     REJECT,
     RELEASE,
     SharePlace,
-    acquired,
+    batch_of,
+    list_acquired,
     log_of,
-    said,
 )
 from tests.messages.shares import fetches
 
 
-def deleted(place: SharePlace, up_to: int) -> None:
+def delete_records(place: SharePlace, up_to: int) -> None:
     """Let the source's log begin later; nobody tells the share-partition."""
     place.logs["src-0"] = place.logs["src-0"].but(start_offset=up_to)
 
 
 def held_and_free() -> SharePlace:
     """M1 holds 0 to 4, 5 to 9 are free again, M1 holds 10 to 14."""
-    place = SharePlace(batches=[(0, 4), (5, 9), (10, 14), (15, 19)]).loaded()
+    place = SharePlace(batches=[(0, 4), (5, 9), (10, 14), (15, 19)]).load()
     for _ in range(3):
         place.fetch("M1", 5)
-    place.acknowledge("M1", said(5, 9, RELEASE))
+    place.acknowledge("M1", batch_of(5, 9, RELEASE))
     place.coordinator()
     return place
 
 
 def test_who_reads_behind_the_log_s_start_does_not_hear_of_it():
-    place = SharePlace(batches=[(0, 4), (5, 9)]).loaded()
+    place = SharePlace(batches=[(0, 4), (5, 9)]).load()
     place.fetch("M1", 5)
-    deleted(place, 3)
+    delete_records(place, 3)
     place.fetch("M2", 5)
-    assert acquired(place) == [(5, 9, 1)]
+    assert list_acquired(place) == [(5, 9, 1)]
     assert place.share.start_offset == 0
-    place.acknowledge("M1", said(0, 4))
+    place.acknowledge("M1", batch_of(0, 4))
     place.coordinator()
     assert (place.last.error, place.share.start_offset) == (Errors.NONE, 5)
 
 
 def test_who_reads_in_front_of_it_is_answered_with_nothing_and_no_error():
     place = held_and_free()
-    deleted(place, 7)
+    delete_records(place, 7)
     place.fetch("M2", 5)
     assert place.last == FetchedPartition("src-0")
     assert place.share.start_offset == 7
     assert place.events[-3:-2] == [ShareStartFollowed("src-0", "g1", 0, 7)]
     assert place.states(0, 9) == [ACQ] * 5 + [ARCH] * 2 + [AVL] * 3
     place.fetch("M2", 5)
-    assert acquired(place, "M2") == [(7, 9, 2), (15, 19, 1)]
+    assert list_acquired(place, "M2") == [(7, 9, 2), (15, 19, 1)]
 
 
 def test_a_fetch_that_does_not_wait_goes_on_to_its_next_partition():
     place = held_and_free()
-    deleted(place, 7)
+    delete_records(place, 7)
     asks = fetches("M2", 1, "src-0", 5, further=("src-1",), wait=False)
     parked = (ParkedFetch(asks, ReplyTo("M2/consumer", 1, 0)),)
     served = share_acquiring.serve(place.share.but(parked=parked), place.on)
@@ -81,10 +81,10 @@ def test_a_fetch_that_does_not_wait_goes_on_to_its_next_partition():
 def test_a_held_record_behind_the_log_s_start_keeps_the_start_offset_where_it_is():
     """SharePartition.findLastOffsetAcknowledgedAndMetadata begins with the first batch in memory."""
     place = held_and_free()
-    deleted(place, 10)
+    delete_records(place, 10)
     place.fetch("M2", 5)
     assert (place.share.start_offset, place.states(5, 9)) == (10, [ARCH] * 5)
-    place.acknowledge("M1", said(10, 14))
+    place.acknowledge("M1", batch_of(10, 14))
     place.coordinator()
     assert (place.share.start_offset, place.states(10, 14)) == (10, [ACK] * 5)
     place.expire(0)
@@ -93,11 +93,11 @@ def test_a_held_record_behind_the_log_s_start_keeps_the_start_offset_where_it_is
     assert (place.share.start_offset, len(place.share.records)) == (15, 0)
     # With nothing behind the start, the record at the start alone decides.
     place.fetch("M2", 5)
-    place.acknowledge("M2", said(15, 19))
+    place.acknowledge("M2", batch_of(15, 19))
     place.coordinator()
     assert (place.share.start_offset, len(place.share.records)) == (20, 0)
     # Where no record is at the start, the held one behind it decides (cachedState.floorEntry).
-    gap = SharePlace(batches=[(0, 4), (8, 9)]).loaded()
+    gap = SharePlace(batches=[(0, 4), (8, 9)]).load()
     gap.fetch("M1", 5)
     gap.delete_up_to(8)
     assert (gap.share.records.get(8), gap.states(0, 4)) == (None, [ACQ] * 5)
@@ -108,10 +108,10 @@ def test_a_held_record_behind_the_log_s_start_keeps_the_start_offset_where_it_is
 
 def test_an_acknowledgement_of_what_is_behind_it_is_taken_and_changes_nothing():
     place = held_and_free()
-    deleted(place, 10)
+    delete_records(place, 10)
     place.fetch("M2", 5)
     written = len(place.writes)
-    place.acknowledge("M1", said(0, 4))
+    place.acknowledge("M1", batch_of(0, 4))
     assert place.last.error is Errors.NONE
     assert (len(place.writes), place.states(0, 4)) == (written, [ACQ] * 5)
 
@@ -119,8 +119,8 @@ def test_an_acknowledgement_of_what_is_behind_it_is_taken_and_changes_nothing():
 def test_a_release_that_is_not_durable_yet_is_archived_for_good():
     place = held_and_free()
     place.fetch("M2", 5)
-    place.acknowledge("M1", said(0, 4, RELEASE))
-    place.acknowledge("M2", said(5, 9, RELEASE))
+    place.acknowledge("M1", batch_of(0, 4, RELEASE))
+    place.acknowledge("M2", batch_of(5, 9, RELEASE))
     assert place.states(0, 9) == [AVL] * 10
     assert place.next_fetch == 15
     place.delete_up_to(8)
@@ -138,9 +138,9 @@ def test_a_failed_write_may_free_a_record_that_no_fetch_can_ever_read():
     updateCacheAndOffsets does nothing where the start offset is the log's start already.
     """
     place = held_and_free()
-    place.acknowledge("M1", said(0, 4, REJECT))
+    place.acknowledge("M1", batch_of(0, 4, REJECT))
     place.expire(0)
-    deleted(place, 7)
+    delete_records(place, 7)
     place.fetch("M2", 5)
     assert place.share.start_offset == 7
     place.refuses(Errors.UNKNOWN_SERVER_ERROR)
@@ -153,7 +153,7 @@ def test_a_failed_write_may_free_a_record_that_no_fetch_can_ever_read():
 
 
 def test_where_the_log_begins_behind_all_that_is_in_memory_the_next_fetch_begins_there():
-    place = SharePlace(batches=[(0, 4), (8, 9)]).loaded()
+    place = SharePlace(batches=[(0, 4), (8, 9)]).load()
     place.fetch("M1", 5)
     place.delete_up_to(8)
     assert (place.next_fetch, place.share.start_offset) == (8, 8)
@@ -163,11 +163,11 @@ def test_where_the_log_begins_behind_all_that_is_in_memory_the_next_fetch_begins
 
 
 def test_a_start_offset_in_a_gap_of_the_log_moves_on_with_what_is_before_the_gap():
-    place = SharePlace(batches=[(0, 1)]).loaded()
+    place = SharePlace(batches=[(0, 1)]).load()
     place.fetch("M1", 2)
     place.grow((0, 1), (5, 6))
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(5, 6))
+    place.acknowledge("M1", batch_of(5, 6))
     place.coordinator()
     place.delete_up_to(4)
     assert (place.share.start_offset, place.states(5, 6)) == (4, [ACK] * 2)
@@ -177,26 +177,26 @@ def test_a_start_offset_in_a_gap_of_the_log_moves_on_with_what_is_before_the_gap
 
 
 def test_an_acknowledgement_may_begin_in_a_gap_of_the_log():
-    place = SharePlace(batches=[(0, 1)]).loaded()
+    place = SharePlace(batches=[(0, 1)]).load()
     place.fetch("M1", 2)
     place.grow((0, 1), (5, 6))
     place.fetch("M1", 2)
-    assert place.acknowledge("M1", said(3, 6)) is None
+    assert place.acknowledge("M1", batch_of(3, 6)) is None
     assert place.states(0, 1) + place.states(5, 6) == [ACQ, ACQ, ACK, ACK]
 
 
 def test_a_leader_that_loads_a_start_in_front_of_the_log_finds_it_with_its_first_fetch():
     place = SharePlace(batches=[(20, 24)])
     place.logs["src-0"] = log_of((20, 24))
-    place.loaded(start=3)
+    place.load(start=3)
     assert place.share.start_offset == 3
     place.fetch("M1", 5)
-    assert (acquired(place), place.share.start_offset) == ([], 20)
+    assert (list_acquired(place), place.share.start_offset) == ([], 20)
     place.fetch("M1", 5)
-    assert acquired(place) == [(20, 24, 1)]
+    assert list_acquired(place) == [(20, 24, 1)]
 
 
-def stamped(*times: int) -> SharePlace:
+def stamp_batches(*times: int) -> SharePlace:
     """A source whose batches of five were appended at these times, in a group that begins PT10S ago."""
     group = {"auto_offset_reset": "by_duration:PT10S"}
     place = SharePlace(group=group)
@@ -215,13 +215,13 @@ def stamped(*times: int) -> SharePlace:
 def test_a_group_that_begins_by_duration_begins_at_the_first_record_that_is_young_enough(
     times, start
 ):
-    place = stamped(*times).loaded(-1)
+    place = stamp_batches(*times).load(-1)
     assert place.share.start_offset == start
 
 
 def test_without_a_record_that_is_young_enough_a_group_cannot_begin():
     """A regular consumer would ask again after a while; a share-partition fails to load."""
-    place = stamped(0, 49_999)
+    place = stamp_batches(0, 49_999)
     place.fetch("M1", 5)
     place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, -1))
     assert place.last == FetchedPartition("src-0", Errors.OFFSET_NOT_AVAILABLE)

@@ -45,7 +45,7 @@ class Group(Desk):
     def joins(self, member):
         return self.beats(member, 0, "src")
 
-    def initialized(self, *, error=Errors.NONE):
+    def answer_initializations(self, *, error=Errors.NONE):
         """Let the share coordinators answer everything that is asked of them."""
         for request in self.requests:
             answer = InitializeShareGroupStateResponse(error, request.message.key)
@@ -65,7 +65,7 @@ def running(members, partitions=2):
     group = Group(partitions)
     for member in members:
         group.joins(member)
-    group.initialized()
+    group.answer_initializations()
     for member in members:
         group.beats(member, group.group.members[member].epoch)
     for member in members:
@@ -81,7 +81,7 @@ def test_a_partition_is_assigned_once_its_state_is_there():
     assert [(m.key, m.state_epoch, m.start_offset) for m in asked] == [(k, 2, -1) for k in KEYS]
     assert group.beats("M1", 2).assignment is None
     assert len(group.sent(InitializeShareGroupState)) == 2  # not asked twice
-    group.initialized()
+    group.answer_initializations()
     answer = group.beats("M1", 2)
     assert (answer.member_epoch, answer.assignment.partitions) == (3, ("src-0", "src-1"))
     assert group.beats("M1", 3).assignment is None
@@ -90,7 +90,7 @@ def test_a_partition_is_assigned_once_its_state_is_there():
 def test_a_state_that_could_not_be_made_is_asked_for_with_the_next_heartbeat():
     group = Group(1)
     group.joins("M1")
-    group.initialized(error=Errors.COORDINATOR_NOT_AVAILABLE)
+    group.answer_initializations(error=Errors.COORDINATOR_NOT_AVAILABLE)
     assert group.group.initializing == ()
     group.beats("M1", 2)
     assert len(group.requests) == 1
@@ -107,7 +107,7 @@ def test_a_state_that_no_share_coordinator_leads_is_asked_for_when_one_does():
     group.joins("M1")
     assert [r.message.key for r in group.requests] == [KEYS[0]]
     assert group.group.initializing == ("src-0",)
-    group.initialized()
+    group.answer_initializations()
     group.leaders[home] = 7
     group.beats("M1", 2)
     assert [r.message.key for r in group.requests] == [KEYS[1]]
@@ -163,7 +163,7 @@ def test_a_group_that_nobody_joined_is_not_found():
 def test_the_epoch_before_is_good_because_an_answer_may_have_been_lost():
     group = Group()
     group.joins("M1")
-    group.initialized()
+    group.answer_initializations()
     assert group.beats("M1", 2).member_epoch == 3
     assert group.beats("M1", 2).member_epoch == 3
 

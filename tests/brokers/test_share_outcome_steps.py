@@ -38,11 +38,11 @@ def write(purpose: str, *offsets: int, batches: tuple[StateBatch, ...] = ()) -> 
     return PendingWrite(purpose, WriteShareGroupState(KEY, 3, 0, 0, 0, batches), offsets)
 
 
-def awaited(**shares: SharePartition) -> tuple[ShareLeader, MarkerApplied]:
+def await_marker(**shares: SharePartition) -> tuple[ShareLeader, MarkerApplied]:
     named = {KEY: shares["one"], **({OTHER: shares["other"]} if "other" in shares else {})}
     me = ShareLeader().but(shares=Table.of(named))
     marker = ApplyMarkerToShares(9, 0, committed=True, ticket=TICKET)
-    done = share_outcomes.awaited(me, marker)
+    done = share_outcomes.report_awaited(me, marker)
     (call,) = done.local
     assert isinstance(call.message, MarkerApplied)
     return done.state, call.message
@@ -52,7 +52,7 @@ def test_a_marker_waits_for_the_writes_that_decide_votes_of_its_producer_and_no_
     records = {0: vote(), 1: vote(8), 2: InFlight(ACQ, 1)}
     mine = write(DECIDE, 0, 7)
     writes = (mine, write("stage", 0), write(DECIDE, 1), write(DECIDE, 2, 7))
-    after, applied = awaited(one=share(records, *writes), other=share({1: vote(8)}))
+    after, applied = await_marker(one=share(records, *writes), other=share({1: vote(8)}))
     assert applied == MarkerApplied(TICKET, (KEY,))
     found = after.shares[KEY].writes
     assert found == (mine.but(reply_to=TICKET), *writes[1:])
@@ -61,7 +61,7 @@ def test_a_marker_waits_for_the_writes_that_decide_votes_of_its_producer_and_no_
 def test_only_what_is_tx_pending_still_is_decided_by_a_write_that_is_durable() -> None:
     batches = (StateBatch(0, 8, ACK, 1),)
     me = share({0: vote(), 1: InFlight(ACQ, 1, member_id="M1", lock=1)})
-    after, events = share_outcomes.decided(
+    after, events = share_outcomes.apply_outcome(
         me, write(DECIDE, 0, 1, 7, batches=batches), SharePlace().on
     )
     assert len(events) == 1
@@ -76,8 +76,10 @@ def test_an_aborted_record_at_the_limit_is_archived_if_it_became_available(
 ) -> None:
     """SharePartition.archiveRecord: the delivery limit is for records that would be delivered again."""
     on = SharePlace().on
-    rules = on.rules.but(abort_target=lambda r: r.unstaged(state), abort_limit=lambda *_: True)
-    after = share_outcomes.aborted(share({}), vote(), on.but(rules=rules))
+    rules = on.rules.but(
+        abort_target=lambda r: r.without_staging(state), abort_limit=lambda *_: True
+    )
+    after = share_outcomes.abort_record(share({}), vote(), on.but(rules=rules))
     assert after.state is becomes
 
 
@@ -111,4 +113,4 @@ def test_only_a_request_with_a_marker_hears_of_an_outcome() -> None:
         (write(DECIDE, 0), ()),
         (write("acknowledge", 0).but(reply_to=TICKET), ()),
     ):
-        assert share_outcomes.answered(me, each, Errors.NONE) == calls
+        assert share_outcomes.report_result(me, each, Errors.NONE) == calls

@@ -59,11 +59,11 @@ from tests.brokers.share_place import (
     STATE,
     TXP,
     SharePlace,
-    acquired,
+    batch_of,
     durable,
-    said,
+    list_acquired,
 )
-from tests.messages.shares import fetched, fetches
+from tests.messages.shares import fetch_response, fetches
 
 MEMBERS = f"__consumer_offsets-{partition_for('g1', 50)}"
 TO_OTHER = ReplyTo("M1/other", 1, 0)
@@ -73,7 +73,7 @@ TO_OTHER = ReplyTo("M1/other", 1, 0)
 
 def test_the_durable_state_is_taken_over_when_it_is_loaded():
     """SP.testMaybeInitialize."""
-    place = SharePlace().loaded(5, durable(5, 10, AVL, 2), durable(11, 15, ARCH, 3))
+    place = SharePlace().load(5, durable(5, 10, AVL, 2), durable(11, 15, ARCH, 3))
     assert (place.share.start_offset, place.share.next_offset, place.share.state_epoch) == (
         5,
         16,
@@ -85,22 +85,22 @@ def test_the_durable_state_is_taken_over_when_it_is_loaded():
 
 def test_what_lies_between_two_durable_batches_is_delivered_again_as_the_first_time():
     """SP.testMaybeInitializeAndAcquireWithFetchBatchPriorStartOffset, the gaps."""
-    place = SharePlace().loaded(
+    place = SharePlace().load(
         10, durable(15, 18, AVL, 2), durable(20, 22, ARCH, 1), durable(26, 30, AVL, 1)
     )
     place.fetch("M1", 10)
-    assert acquired(place) == [(10, 14, 1), (15, 18, 3), (19, 19, 1)]
+    assert list_acquired(place) == [(10, 14, 1), (15, 18, 3), (19, 19, 1)]
 
 
 def test_without_a_durable_start_offset_the_log_s_first_record_is_the_start():
     """share.auto.offset.reset=earliest, as recorded of Kafka 4.4.0."""
-    place = SharePlace(first=7, last=9).loaded(-1)
+    place = SharePlace(first=7, last=9).load(-1)
     assert (place.share.start_offset, place.share.next_offset) == (7, 7)
 
 
 def test_when_everything_is_terminal_the_share_partition_starts_behind_it():
     """SP.testMaybeInitializeWhenReadStateRpcReturnsZeroAvailableRecords."""
-    place = SharePlace().loaded(3, durable(3, 3, ARCH), durable(4, 12, ACK))
+    place = SharePlace().load(3, durable(3, 3, ARCH), durable(4, 12, ACK))
     assert (place.share.start_offset, place.share.next_offset) == (13, 13)
     assert not len(place.share.records)
 
@@ -115,26 +115,26 @@ def test_a_load_that_is_refused_for_good_is_told_to_whoever_waits():
 
 def test_votes_that_are_pending_are_not_delivered_by_a_new_leader():
     vote = PendingBatch(9, 0, StagedBatch(1, 2, int(ACCEPT), 1))
-    place = SharePlace().loaded(0, pending=(vote,))
+    place = SharePlace().load(0, pending=(vote,))
     place.fetch("M1", 3)
-    assert acquired(place) == [(0, 0, 1), (3, 4, 1)]
+    assert list_acquired(place) == [(0, 0, 1), (3, 4, 1)]
 
 
 # -- acquiring, acknowledging, locks -------------------------------------------------------------
 
 
 def test_two_members_never_hold_the_same_record():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 3)
     place.fetch("M2", 3)
-    assert acquired(place) == [(3, 5, 1)]
+    assert list_acquired(place) == [(3, 5, 1)]
 
 
 def test_all_batches_of_a_request_are_taken_or_none():
     """SP.testAcknowledgeRollbackWithFullBatchError."""
-    place = SharePlace().loaded(5)
+    place = SharePlace().load(5)
     place.fetch("M1", 15)
-    every = (said(5, 9, RELEASE), said(10, 14), said(15, 19), said(15, 19))
+    every = (batch_of(5, 9, RELEASE), batch_of(10, 14), batch_of(15, 19), batch_of(15, 19))
     assert place.acknowledge_unchecked("M1", *every) is Errors.INVALID_RECORD_STATE
     assert place.states(5, 19) == [ACQ] * 15
     assert set(place.counts(5, 19)) == {1}
@@ -143,13 +143,13 @@ def test_all_batches_of_a_request_are_taken_or_none():
 
 
 MALFORMED = {
-    "a type that does not exist": (said(5, 9), said(10, 10, 5)),
-    "a negative type": (said(5, 9, -1),),
-    "the largest type": (said(5, 9, 127),),
-    "a batch that ends before it begins": (said(5, 9), said(12, 11)),
-    "the same where nothing is in memory any more": (said(4, 3), said(5, 9)),
-    "a batch that begins before the end of another": (said(5, 9), said(8, 10)),
-    "a negative offset": (said(-2, 9),),
+    "a type that does not exist": (batch_of(5, 9), batch_of(10, 10, 5)),
+    "a negative type": (batch_of(5, 9, -1),),
+    "the largest type": (batch_of(5, 9, 127),),
+    "a batch that ends before it begins": (batch_of(5, 9), batch_of(12, 11)),
+    "the same where nothing is in memory any more": (batch_of(4, 3), batch_of(5, 9)),
+    "a batch that begins before the end of another": (batch_of(5, 9), batch_of(8, 10)),
+    "a negative offset": (batch_of(-2, 9),),
 }
 
 
@@ -159,14 +159,14 @@ def test_malformed_acknowledgements_are_an_invalid_request_of_their_partition(
     request_kind, batches
 ):
     """KafkaApis.validateAcknowledgementBatches; of a staging it is our inference."""
-    place = SharePlace().loaded(5)
+    place = SharePlace().load(5)
     place.fetch("M1", 10)
     if request_kind == "acknowledge":
         assert place.acknowledge("M1", *batches).error is Errors.INVALID_REQUEST
     elif request_kind == "fetch":
         answer = place.fetch("M1", 2, *batches)
         assert (answer.error, answer.acknowledge_error) == (Errors.NONE, Errors.INVALID_REQUEST)
-        assert acquired(place) == [(15, 16, 1)], "the fetch goes on"
+        assert list_acquired(place) == [(15, 16, 1)], "the fetch goes on"
     else:
         assert place.stage("M1", *batches).error is Errors.INVALID_REQUEST
     assert place.states(5, 14) == [ACQ] * 10
@@ -175,73 +175,76 @@ def test_malformed_acknowledgements_are_an_invalid_request_of_their_partition(
 
 def test_a_batch_may_begin_where_the_one_before_it_ends():
     """KafkaApis lets it through, and SharePartition finds the record acknowledged already."""
-    place = SharePlace().loaded(5)
+    place = SharePlace().load(5)
     place.fetch("M1", 10)
-    assert place.acknowledge("M1", said(5, 9), said(9, 10)).error is Errors.INVALID_RECORD_STATE
+    assert (
+        place.acknowledge("M1", batch_of(5, 9), batch_of(9, 10)).error
+        is Errors.INVALID_RECORD_STATE
+    )
     assert place.states(5, 14) == [ACQ] * 10
 
 
 def test_a_malformed_acknowledgement_is_told_before_the_share_partition_is_looked_for():
     """KafkaApis.handleAcknowledgements, before SharePartitionManager.acknowledge."""
-    place = SharePlace().loaded(5)
+    place = SharePlace().load(5)
     place.role = place.role.but(shares=place.role.shares.without(KEY))
     for batch, error in (
-        (said(5, 9), Errors.UNKNOWN_TOPIC_OR_PARTITION),
-        (said(5, 9, 5), Errors.INVALID_REQUEST),
+        (batch_of(5, 9), Errors.UNKNOWN_TOPIC_OR_PARTITION),
+        (batch_of(5, 9, 5), Errors.INVALID_REQUEST),
     ):
         assert place.acknowledge("M1", batch).error is error
 
 
 def test_offsets_behind_what_was_acquired_are_an_invalid_request():
     """SP.testAcknowledgeOutOfRangeCachedDataFirstBatch, with one run of acquired records."""
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 5)
-    assert place.acknowledge("M1", said(0, 10)).error is Errors.INVALID_REQUEST
+    assert place.acknowledge("M1", batch_of(0, 10)).error is Errors.INVALID_REQUEST
     assert place.states(0, 4) == [ACQ] * 5
 
 
 @pytest.mark.parametrize(
     ("batch", "error"),
     [
-        (said(3, 2), Errors.INVALID_REQUEST),
-        (said(0, 60), Errors.INVALID_REQUEST),
+        (batch_of(3, 2), Errors.INVALID_REQUEST),
+        (batch_of(0, 60), Errors.INVALID_REQUEST),
     ],
 )
 def test_a_batch_that_makes_no_sense_is_an_invalid_request(batch, error):
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 5)
     assert place.acknowledge("M1", batch).error is error
 
 
 def test_another_member_cannot_acknowledge_and_the_owner_cannot_twice():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
     place.fetch("M2", 2)
-    assert place.acknowledge("M2", said(0, 0)).error is Errors.INVALID_RECORD_STATE
-    assert place.acknowledge("M1", said(0, 0)) is None
-    assert place.acknowledge("M1", said(0, 0)).error is Errors.INVALID_RECORD_STATE
+    assert place.acknowledge("M2", batch_of(0, 0)).error is Errors.INVALID_RECORD_STATE
+    assert place.acknowledge("M1", batch_of(0, 0)) is None
+    assert place.acknowledge("M1", batch_of(0, 0)).error is Errors.INVALID_RECORD_STATE
 
 
 def test_where_nothing_is_in_flight_nothing_can_be_acknowledged():
-    place = SharePlace().loaded()
-    assert place.acknowledge("M1", said(0, 0)).error is Errors.INVALID_RECORD_STATE
+    place = SharePlace().load()
+    assert place.acknowledge("M1", batch_of(0, 0)).error is Errors.INVALID_RECORD_STATE
     assert not place.writes
 
 
 def test_an_acknowledgement_reaches_over_offsets_that_the_log_never_had():
-    place = SharePlace(batches=((0, 1),)).loaded()
+    place = SharePlace(batches=((0, 1),)).load()
     place.fetch("M1", 2)
     place.grow((0, 1), (5, 6))
     place.fetch("M1", 2)
     assert tuple(place.share.records) == (0, 1, 5, 6)
-    assert place.acknowledge("M1", said(0, 6)) is None
+    assert place.acknowledge("M1", batch_of(0, 6)) is None
     place.coordinator()
     assert place.last.error is Errors.NONE
     assert place.share.start_offset == 7
 
 
 def test_what_a_member_held_below_the_log_s_start_is_forgotten_when_the_start_moves_on():
-    place = SharePlace(last=2).loaded()
+    place = SharePlace(last=2).load()
     place.fetch("M1", 3)
     place.delete_up_to(2)
     place.expire(0)
@@ -249,7 +252,7 @@ def test_what_a_member_held_below_the_log_s_start_is_forgotten_when_the_start_mo
     assert place.states(0, 2) == [ARCH, ARCH, AVL]
     assert place.share.start_offset == 2
     place.fetch("M1", 1)
-    place.acknowledge("M1", said(2, 2))
+    place.acknowledge("M1", batch_of(2, 2))
     place.coordinator()
     assert place.share.start_offset == 3
     assert not len(place.share.records)
@@ -257,10 +260,10 @@ def test_what_a_member_held_below_the_log_s_start_is_forgotten_when_the_start_mo
 
 def test_each_type_becomes_what_it_says_and_one_write_carries_them_all():
     """Recorded of Kafka 4.4.0: start 0, complete 3, four batches, answered after the write."""
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 4)
     answer = place.acknowledge(
-        "M1", said(0, 0), said(1, 1, RELEASE), said(2, 2, REJECT), said(3, 3, GAP)
+        "M1", batch_of(0, 0), batch_of(1, 1, RELEASE), batch_of(2, 2, REJECT), batch_of(3, 3, GAP)
     )
     assert answer is None
     (write,) = place.sent(WriteShareGroupState)
@@ -278,33 +281,33 @@ def test_each_type_becomes_what_it_says_and_one_write_carries_them_all():
 
 def test_a_record_that_is_released_is_delivered_once_more_and_then_accepted():
     """SCT.testExplicitAcknowledgeReleasePollAccept."""
-    place = SharePlace(last=0).loaded()
+    place = SharePlace(last=0).load()
     place.fetch("M1", 1)
-    place.acknowledge("M1", said(0, 0, RELEASE))
+    place.acknowledge("M1", batch_of(0, 0, RELEASE))
     place.coordinator()
     place.fetch("M1", 1)
-    assert acquired(place) == [(0, 0, 2)]
-    place.acknowledge("M1", said(0, 0))
+    assert list_acquired(place) == [(0, 0, 2)]
+    place.acknowledge("M1", batch_of(0, 0))
     place.coordinator()
     assert place.fetch("M1", 1) is None  # it waits: there is nothing left
 
 
 def test_a_release_at_the_limit_archives():
     """REQ.testShareAcknowledgeRequestMaxDeliveryAttemptExhausted."""
-    place = SharePlace(last=19, delivery_count_limit=2).loaded()
+    place = SharePlace(last=19, delivery_count_limit=2).load()
     for _ in range(2):
         place.fetch("M1", 10)
-        assert acquired(place)[0][:2] == (0, 9)
-        place.acknowledge("M1", said(0, 9, RELEASE))
+        assert list_acquired(place)[0][:2] == (0, 9)
+        place.acknowledge("M1", batch_of(0, 9, RELEASE))
         place.coordinator()
     place.fetch("M1", 10)
-    assert acquired(place) == [(10, 19, 1)]
+    assert list_acquired(place) == [(10, 19, 1)]
     assert place.share.start_offset == 10
 
 
 def test_a_lock_that_runs_out_at_the_limit_archives_and_the_start_waits_for_what_is_before():
     """SP.testAcquisitionLockTimeoutCauseMaxDeliveryCountExceed."""
-    place = SharePlace(delivery_count_limit=2).loaded()
+    place = SharePlace(delivery_count_limit=2).load()
     place.fetch("M1", 10)
     place.fetch("M1", 10)
     place.expire(10)
@@ -318,17 +321,17 @@ def test_a_lock_that_runs_out_at_the_limit_archives_and_the_start_waits_for_what
     assert place.share.start_offset == 0
     place.coordinator()
     place.fetch("M1", 10)
-    assert acquired(place) == [(0, 9, 2)]
+    assert list_acquired(place) == [(0, 9, 2)]
 
 
 def test_a_lock_that_runs_out_can_move_the_start_offset():
     """SP.testAcquisitionLockTimeoutCauseSPSOMoveForward."""
-    place = SharePlace(delivery_count_limit=2).loaded()
+    place = SharePlace(delivery_count_limit=2).load()
     place.fetch("M1", 10)
     place.expire(0)
     place.coordinator()
     place.fetch("M1", 5)
-    assert acquired(place) == [(0, 4, 2)]
+    assert list_acquired(place) == [(0, 4, 2)]
     place.expire(0)
     place.coordinator()
     assert place.share.start_offset == 5
@@ -337,9 +340,9 @@ def test_a_lock_that_runs_out_can_move_the_start_offset():
 
 def test_a_lock_that_runs_out_while_the_write_is_under_way_decides_what_a_failure_leaves():
     """SP.testRecordArchivedWithWriteStateRPCFailure."""
-    place = SharePlace(delivery_count_limit=2).loaded(7)
+    place = SharePlace(delivery_count_limit=2).load(7)
     place.fetch("M1", 5)
-    place.acknowledge("M1", said(7, 11))
+    place.acknowledge("M1", batch_of(7, 11))
     place.refuses(Errors.INVALID_REQUEST)
     assert place.last.error is Errors.UNKNOWN_SERVER_ERROR
     assert (place.states(7, 11), set(place.counts(7, 11))) == ([ACQ] * 5, {1})
@@ -347,7 +350,7 @@ def test_a_lock_that_runs_out_while_the_write_is_under_way_decides_what_a_failur
     place.coordinator()
     assert place.states(7, 11) == [AVL] * 5
     place.fetch("M1", 5)
-    place.acknowledge("M1", said(7, 11))
+    place.acknowledge("M1", batch_of(7, 11))
     place.expire(7)
     assert place.states(7, 11) == [ACK] * 5
     assert not share_timers.locks(place.role, place.on)  # the timer is a one-shot
@@ -357,9 +360,9 @@ def test_a_lock_that_runs_out_while_the_write_is_under_way_decides_what_a_failur
 
 def test_a_lock_that_runs_out_while_a_write_is_under_way_changes_nothing_if_it_succeeds():
     """SP.testAcquisitionLockTimeoutWithConcurrentAcknowledgement."""
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 5)
-    place.acknowledge("M1", said(0, 0, RELEASE), said(1, 1))
+    place.acknowledge("M1", batch_of(0, 0, RELEASE), batch_of(1, 1))
     place.expire(0)
     assert place.states(0, 4) == [AVL, ACK, AVL, AVL, AVL]
     place.coordinator()  # the acknowledgements
@@ -370,33 +373,33 @@ def test_a_lock_that_runs_out_while_a_write_is_under_way_changes_nothing_if_it_s
 
 
 def test_a_record_whose_release_is_not_durable_yet_is_not_delivered():
-    place = SharePlace(last=0).loaded()
+    place = SharePlace(last=0).load()
     place.fetch("M1", 1)
-    place.acknowledge("M1", said(0, 0, RELEASE))
+    place.acknowledge("M1", batch_of(0, 0, RELEASE))
     assert place.fetch("M2", 1) is None
     place.coordinator()
-    assert acquired(place) == [(0, 0, 2)]
+    assert list_acquired(place) == [(0, 0, 2)]
 
 
 def test_the_span_of_records_in_flight_is_limited_whatever_became_of_them():
     """SP.testMaybeUpdateCachedStateWhenAcknowledgementsInBetween; finding P."""
-    place = SharePlace(record_locks_max=20).loaded()
+    place = SharePlace(record_locks_max=20).load()
     place.fetch("M1", 15)
     place.fetch("M1", 15)
-    assert acquired(place) == [(15, 19, 1)]
-    place.acknowledge("M1", said(10, 14, REJECT))
+    assert list_acquired(place) == [(15, 19, 1)]
+    place.acknowledge("M1", batch_of(10, 14, REJECT))
     place.coordinator()
     assert place.share.start_offset == 0
     assert place.fetch("M2", 5) is None
-    place.acknowledge("M1", said(0, 4))
+    place.acknowledge("M1", batch_of(0, 4))
     place.coordinator()
-    assert acquired(place) == [(20, 24, 1)]
+    assert list_acquired(place) == [(20, 24, 1)]
 
 
 def test_two_acquisitions_never_share_a_lock():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 0, RELEASE))
+    place.acknowledge("M1", batch_of(0, 0, RELEASE))
     place.coordinator()
     place.fetch("M2", 1)
     place.expire(0)
@@ -405,28 +408,28 @@ def test_two_acquisitions_never_share_a_lock():
 
 
 def test_the_offset_of_a_marker_is_acquired_and_brings_no_record():
-    place = SharePlace(last=1).loaded()
+    place = SharePlace(last=1).load()
     log = place.logs["src-0"]
     end = Batch(log.end_offset, (), 4, 1, transactional=True, control="COMMIT")
     place.logs["src-0"] = replicate(append(log, end))
     place.fetch("M1", 5)
-    assert acquired(place) == [(0, 2, 1)]
+    assert list_acquired(place) == [(0, 2, 1)]
     assert [r.offset for r in place.last.records] == [0, 1]
 
 
 def test_acknowledgements_that_come_with_a_fetch_are_durable_before_it_is_answered():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
-    assert place.fetch("M1", 2, said(0, 1)) is None
+    assert place.fetch("M1", 2, batch_of(0, 1)) is None
     place.coordinator()
     assert place.last.acknowledge_error is Errors.NONE
     assert place.last.acquired == (AcquiredRecords(2, 3, 1),)
 
 
 def test_a_fetch_whose_acknowledgements_fail_says_so():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
-    place.fetch("M1", 2, said(0, 1))
+    place.fetch("M1", 2, batch_of(0, 1))
     place.refuses(Errors.UNKNOWN_SERVER_ERROR)
     assert place.last.acknowledge_error is Errors.UNKNOWN_SERVER_ERROR
     assert place.states(0, 1) == [ACQ] * 2
@@ -434,23 +437,23 @@ def test_a_fetch_whose_acknowledgements_fail_says_so():
 
 def test_a_fetch_whose_acknowledgements_are_all_below_the_start_waits_for_no_write():
     """Another write may be under way: it is not this fetch's."""
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 1))
+    place.acknowledge("M1", batch_of(0, 1))
     place.coordinator()
     place.fetch("M1", 1)
     place.fetch("M1", 1)
     place.expire(2)
-    answer = place.fetch("M1", 1, said(0, 1))
+    answer = place.fetch("M1", 1, batch_of(0, 1))
     assert answer is not None
     assert answer.acknowledge_error is Errors.NONE
 
 
 def test_acknowledgements_for_a_share_partition_that_was_forgotten_are_unknown():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
     place.do(spl.on_leadership_lost(place.role, "src-0", place.on))
-    answer = place.acknowledge("M1", said(0, 1))
+    answer = place.acknowledge("M1", batch_of(0, 1))
     assert answer.error is Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -474,7 +477,7 @@ def test_acknowledgements_for_a_share_partition_that_was_forgotten_are_unknown()
 )
 def test_the_session_machine(kind, epoch, known, error):
     """Sheet 3.2, ShareSessionContext; the session of M1 expects epoch 1."""
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     member = "M1" if known else "M9"
     place.epochs[member] = epoch
     fetches = kind == "fetch"
@@ -484,7 +487,7 @@ def test_the_session_machine(kind, epoch, known, error):
 
 def test_the_epoch_of_a_session_goes_on_at_1_behind_the_last_one():
     """ShareRequestMetadata.nextEpoch: 0 would open another session."""
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     last = 2**31 - 1
     who = ("g1", "M1")
     known = place.role.sessions[who]
@@ -495,7 +498,7 @@ def test_the_epoch_of_a_session_goes_on_at_1_behind_the_last_one():
 
 def test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member():
     """ShareSessionCache.maybeCreateSession: nobody's session is taken away, and the refusal takes its time."""
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.settings = place.settings.but(share_sessions_max=1)
     place.epochs["M2"] = 0
     assert place.fetch("M2", 1) is None
@@ -504,7 +507,7 @@ def test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member():
     waits = share_sessions.delays(place.role)
     assert waits == (RefusedFetchWait("M2"), RefusedFetchWait("M3"))
     place.do(share_sessions.on_delay(place.role, waits[1], place.on))
-    assert place.last == fetched(Errors.SHARE_SESSION_LIMIT_REACHED, "src-0")
+    assert place.last == fetch_response(Errors.SHARE_SESSION_LIMIT_REACHED, "src-0")
     place.do(spl.on_disconnected(place.role, "M2/consumer", place.on))
     assert share_sessions.delays(place.role) == ()
     hurried = fetches("M4", 0, "src-0", 1, wait=False)
@@ -518,18 +521,18 @@ def test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member():
 
 def test_a_first_fetch_cannot_bring_acknowledgements():
     """REQ.testShareFetchInitialEpochWithAcknowledgements."""
-    place = SharePlace().loaded()
-    answer = place.fetch("M2", 1, said(0, 0))
+    place = SharePlace().load()
+    answer = place.fetch("M2", 1, batch_of(0, 0))
     assert answer.error is Errors.INVALID_REQUEST
     assert ("g1", "M2") not in place.role.sessions
 
 
 def test_a_session_that_is_closed_gives_back_what_the_member_holds_and_no_more():
     """SP.testReleaseAcquiredRecordsDoNotDecreaseDeliveryCount, without log-start movement."""
-    place = SharePlace().loaded(5)
+    place = SharePlace().load(5)
     place.fetch("M1", 10)
     place.fetch("M2", 2)
-    place.acknowledge("M1", said(12, 13))
+    place.acknowledge("M1", batch_of(12, 13))
     place.coordinator()
     place.acknowledge("M1", epoch=-1)
     write = place.sent(WriteShareGroupState)[-1]
@@ -543,7 +546,7 @@ def test_a_session_that_is_closed_gives_back_what_the_member_holds_and_no_more()
 
 
 def test_a_member_whose_connection_breaks_waits_no_more_and_the_other_members_do():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 1_000)
     for member in ("M2", "M3"):
         assert place.fetch(member, 1) is None
@@ -553,7 +556,7 @@ def test_a_member_whose_connection_breaks_waits_no_more_and_the_other_members_do
 
 
 def test_a_release_whose_write_fails_leaves_the_records_with_the_member_until_the_lock_runs_out():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
     place.fetch("M2", 1)
     place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
@@ -566,7 +569,7 @@ def test_a_release_whose_write_fails_leaves_the_records_with_the_member_until_th
 
 def test_when_the_last_member_is_gone_its_share_partitions_are_forgotten():
     """SPM.testShareGroupListener."""
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 1)
     place.fetch("M2", 1)
     place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
@@ -580,9 +583,9 @@ def test_when_the_last_member_is_gone_its_share_partitions_are_forgotten():
 
 
 def test_a_request_on_a_broken_connection_is_repeated_and_fails_after_five_attempts():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 1)
-    place.acknowledge("M1", said(0, 0))
+    place.acknowledge("M1", batch_of(0, 0))
     for _ in range(4):
         place.do(spl.on_state_lost(place.role, KEY, "0", place.on))
     assert len(place.sent(WriteShareGroupState)) == 5
@@ -603,14 +606,14 @@ def test_what_the_share_coordinator_says_is_put_into_errors_that_a_client_may_he
     said_by_it, told
 ):
     """SharePartition.fetchPersisterError, for ShareAcknowledge and ShareFetch alike."""
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 1)
-    place.acknowledge("M1", said(0, 0))
+    place.acknowledge("M1", batch_of(0, 0))
     place.refuses(said_by_it)
     assert place.last.error is told
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 1)
-    place.fetch("M1", 1, said(0, 0))
+    place.fetch("M1", 1, batch_of(0, 0))
     place.refuses(said_by_it)
     assert told in (place.last.error, place.last.acknowledge_error)
 
@@ -623,19 +626,19 @@ def test_what_the_share_coordinator_says_is_put_into_errors_that_a_client_may_he
     ],
 )
 def test_what_the_share_coordinator_says_five_times_is_told_then(said_by_it, told):
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 1)
-    place.acknowledge("M1", said(0, 0))
+    place.acknowledge("M1", batch_of(0, 0))
     for _ in range(5):
         place.refuses(said_by_it)
     assert place.last.error is told
 
 
 def test_without_a_coordinator_a_request_waits_and_is_sent_once_when_there_is_one():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 1)
     place.leaders[STATE] = NOBODY
-    place.acknowledge("M1", said(0, 0))
+    place.acknowledge("M1", batch_of(0, 0))
     assert not place.sent(WriteShareGroupState)
     place.leaders[STATE] = 5
     place.do(spl.on_image_changed(place.role, place.on))
@@ -644,10 +647,10 @@ def test_without_a_coordinator_a_request_waits_and_is_sent_once_when_there_is_on
 
 
 def test_requests_of_one_share_partition_go_one_after_the_other():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 0))
-    place.acknowledge("M1", said(1, 1))
+    place.acknowledge("M1", batch_of(0, 0))
+    place.acknowledge("M1", batch_of(1, 1))
     assert len(place.sent(WriteShareGroupState)) == 1
     place.coordinator()
     assert [w.start_offset for w in place.sent(WriteShareGroupState)] == [0, 0]
@@ -657,20 +660,20 @@ def test_requests_of_one_share_partition_go_one_after_the_other():
 
 @pytest.mark.parametrize("error", [Errors.FENCED_LEADER_EPOCH, Errors.FENCED_STATE_EPOCH])
 def test_a_leader_that_is_fenced_forgets_the_share_partition(error):
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 1)
     place.fetch("M2", 5)
-    place.acknowledge("M1", said(0, 0))
+    place.acknowledge("M1", batch_of(0, 0))
     place.refuses(error)
     assert place.last.error is Errors.NOT_LEADER_OR_FOLLOWER
     assert KEY not in place.role.shares
 
 
 def test_a_write_that_is_under_way_when_the_leadership_is_lost_still_gets_its_answer():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 0))
-    place.acknowledge("M1", said(1, 1))
+    place.acknowledge("M1", batch_of(0, 0))
+    place.acknowledge("M1", batch_of(1, 1))
     answered = len(place.replies)
     place.do(spl.on_leadership_lost(place.role, "src-0", place.on))
     (dropped,) = place.role.leaving.values()
@@ -689,9 +692,9 @@ def test_every_status_of_kafka_has_its_place_and_what_is_in_use_becomes_nothing_
 
 
 def test_an_answer_for_a_share_partition_that_was_dropped_is_not_taken_for_its_successor_s():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 0))
+    place.acknowledge("M1", batch_of(0, 0))
     place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
     place.epochs.clear()
     place.fetch("M2", 2)
@@ -700,13 +703,13 @@ def test_an_answer_for_a_share_partition_that_was_dropped_is_not_taken_for_its_s
     place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY), tag="0")
     assert place.share.status == "INITIALIZING"
     place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 1), tag="1")
-    assert acquired(place) == [(1, 2, 1)]
+    assert list_acquired(place) == [(1, 2, 1)]
 
 
 def test_a_write_that_fails_after_the_leadership_is_lost_is_told_and_moves_no_record():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
-    place.acknowledge("M1", said(0, 1))
+    place.acknowledge("M1", batch_of(0, 1))
     place.do(spl.on_leadership_lost(place.role, "src-0", place.on))
     seen = len(place.events)
     place.refuses(Errors.GROUP_ID_NOT_FOUND)
@@ -716,10 +719,10 @@ def test_a_write_that_fails_after_the_leadership_is_lost_is_told_and_moves_no_re
 
 
 def test_a_write_of_a_dropped_share_partition_waits_for_a_coordinator_too():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
     place.leaders[STATE] = NOBODY
-    place.acknowledge("M1", said(0, 1))
+    place.acknowledge("M1", batch_of(0, 1))
     place.do(spl.on_leadership_lost(place.role, "src-0", place.on))
     assert not place.writes
     place.leaders[STATE] = 7
@@ -731,7 +734,7 @@ def test_a_write_of_a_dropped_share_partition_waits_for_a_coordinator_too():
 
 
 def test_an_answer_that_nobody_waits_for_any_more_changes_nothing():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     answer = WriteShareGroupStateResponse(Errors.NONE, KEY)
     before, asked = place.role, len(place.requests)
     place.do(spl.on_state_answered(place.role, KEY, "8", answer, place.on))
@@ -740,15 +743,15 @@ def test_an_answer_that_nobody_waits_for_any_more_changes_nothing():
 
 
 def test_a_fetch_that_goes_on_where_another_broker_leads_is_sent_there():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.leaders["src-0"] = 2
     to, request = ReplyTo("M1/consumer", 1, 0), fetches("M1", 1, "src-0", 1)
     place.do(spl.on_fetch_further(place.role, FetchFurther(request, to), place.on))
-    assert place.answer_to(to) == fetched(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
+    assert place.answer_to(to) == fetch_response(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
 
 
 def test_a_member_that_goes_leaves_the_share_partitions_of_other_groups_alone():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
     other = f"g2:{TOPIC_IDS['src']}:0"
     place.leaders[f"__share_group_state-{partition_for(other, 50)}"] = 7
@@ -768,16 +771,16 @@ def test_a_member_that_goes_leaves_the_share_partitions_of_other_groups_alone():
 # -- staging (KIP-1289) -------------------------------------------------------------------------
 
 
-def held(rules="repaired", **settings):
-    place = SharePlace(rules=rules, **settings).loaded()
+def hold_three(rules="repaired", **settings):
+    place = SharePlace(rules=rules, **settings).load()
     place.fetch("M1", 3)
     return place
 
 
 def test_a_vote_is_promised_when_it_is_durable_and_then_pins_the_record():
     """[PR] InFlightStateTxnTest: staging cancels the lock."""
-    place = held()
-    assert place.stage("M1", said(0, 1)) is None
+    place = hold_three()
+    assert place.stage("M1", batch_of(0, 1)) is None
     (write,) = place.sent(TxnWriteShareGroupState)
     assert write.staged == (StagedBatch(0, 1, int(ACCEPT), 1),)
     assert write.start_offset == 0
@@ -792,28 +795,28 @@ def test_a_vote_is_promised_when_it_is_durable_and_then_pins_the_record():
 @pytest.mark.parametrize("kind", [GAP, RELEASE, AcknowledgeType.RENEW])
 def test_only_accept_and_reject_can_be_staged(kind):
     """KIP-1289 corner case 10."""
-    place = held()
-    assert place.stage("M1", said(0, 0, kind)).error is Errors.INVALID_RECORD_STATE
+    place = hold_three()
+    assert place.stage("M1", batch_of(0, 0, kind)).error is Errors.INVALID_RECORD_STATE
     assert place.states(0, 0) == [ACQ]
 
 
 def test_one_record_that_cannot_be_staged_stops_them_all():
     """KIP-1289 corner case 11."""
-    place = held()
+    place = hold_three()
     place.fetch("M2", 1)
-    assert place.stage("M1", said(2, 3)).error is Errors.INVALID_RECORD_STATE
+    assert place.stage("M1", batch_of(2, 3)).error is Errors.INVALID_RECORD_STATE
     assert place.states(2, 3) == [ACQ, ACQ]
 
 
 def test_a_staging_for_a_partition_that_another_broker_leads_is_sent_there():
-    place = held()
+    place = hold_three()
     place.leaders["src-0"] = 2
-    assert place.stage("M1", said(0, 0)).error is Errors.NOT_LEADER_OR_FOLLOWER
+    assert place.stage("M1", batch_of(0, 0)).error is Errors.NOT_LEADER_OR_FOLLOWER
     assert place.states(0, 0) == [ACQ]
 
 
 def test_only_what_the_log_says_of_the_group_itself_is_held_against_the_member_s_epoch():
-    place = held("repaired+member_epoch=the_current_one")
+    place = hold_three("repaired+member_epoch=the_current_one")
     place.leaders[MEMBERS] = 1
     log = PartitionLog(MEMBERS)
     for name, epoch in (("g1", 2), ("g2", 7)):
@@ -823,7 +826,7 @@ def test_only_what_the_log_says_of_the_group_itself_is_held_against_the_member_s
         )
         log = append(log, Batch(log.end_offset, records))
     place.logs[MEMBERS] = replicate(log)
-    assert place.stage("M1", said(0, 0)) is None
+    assert place.stage("M1", batch_of(0, 0)) is None
     assert place.sent(TxnWriteShareGroupState)
 
 
@@ -849,29 +852,29 @@ def test_only_what_the_log_says_of_the_group_itself_is_held_against_the_member_s
     ],
 )
 def test_in_a_group_that_has_members_a_vote_needs_the_epoch_of_its_own(records, error):
-    place = held("repaired+member_epoch=the_current_one")
+    place = hold_three("repaired+member_epoch=the_current_one")
     place.leaders[MEMBERS] = 1
     log = PartitionLog(MEMBERS)
     place.logs[MEMBERS] = replicate(append(log, Batch(0, records)) if records else log)
-    answer = place.stage("M1", said(0, 0))
+    answer = place.stage("M1", batch_of(0, 0))
     assert (answer.error if answer else Errors.NONE) is error
 
 
 def test_a_staged_record_cannot_be_acquired_nor_acknowledged_nor_released_with_its_member():
-    place = held(last=2)
-    place.stage("M1", said(0, 2))
+    place = hold_three(last=2)
+    place.stage("M1", batch_of(0, 2))
     place.coordinator()
     assert place.fetch("M2", 3) is None
-    assert place.acknowledge("M1", said(0, 0)).error is Errors.INVALID_RECORD_STATE
+    assert place.acknowledge("M1", batch_of(0, 0)).error is Errors.INVALID_RECORD_STATE
     place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
     assert place.states(0, 2) == [TXP] * 3
 
 
 def test_a_lock_that_gives_a_staged_record_to_its_member_leaves_no_timer():
     """Finding X32, corner case 6 by the letter: ACQUIRED, and nobody can acquire it, ever."""
-    place = held("finding-X32", last=2)
+    place = hold_three("finding-X32", last=2)
     lock = place.share.records[0].lock
-    place.stage("M1", said(0, 2))
+    place.stage("M1", batch_of(0, 2))
     place.coordinator()
     assert place.states(0, 2) == [TXP] * 3
     place.expire(lock)
@@ -884,8 +887,8 @@ def test_a_lock_that_gives_a_staged_record_to_its_member_leaves_no_timer():
 
 
 def test_a_vote_that_could_not_be_made_durable_gives_the_record_back_to_the_member():
-    place = held()
-    place.stage("M1", said(0, 0))
+    place = hold_three()
+    place.stage("M1", batch_of(0, 0))
     place.coordinator(TxnWriteShareGroupStateResponse(Errors.CONCURRENT_TRANSACTIONS, KEY))
     assert place.last.error is Errors.CONCURRENT_TRANSACTIONS
     assert place.states(0, 0) == [ACQ]
@@ -894,29 +897,29 @@ def test_a_vote_that_could_not_be_made_durable_gives_the_record_back_to_the_memb
 
 def test_the_same_staging_again_is_answered_once_the_vote_is_durable():
     """Finding K: a lost answer must not abort a healthy transaction."""
-    place = held()
-    place.stage("M1", said(0, 0), source="p")
-    assert place.stage("M1", said(0, 0), source="p") is None
+    place = hold_three()
+    place.stage("M1", batch_of(0, 0), source="p")
+    assert place.stage("M1", batch_of(0, 0), source="p") is None
     place.coordinator()
     assert [error_of_response(m) for _, m in place.replies[-1:]] == [Errors.NONE]
-    assert place.stage("M1", said(0, 0)).error is Errors.NONE
+    assert place.stage("M1", batch_of(0, 0)).error is Errors.NONE
     assert len(place.sent(TxnWriteShareGroupState)) == 1
 
 
 def test_as_written_the_same_staging_again_is_an_invalid_record_state():
-    place = held("repaired+stage_retry=invalid_record_state")
-    place.stage("M1", said(0, 0))
-    assert place.stage("M1", said(0, 0)).error is Errors.INVALID_RECORD_STATE
+    place = hold_three("repaired+stage_retry=invalid_record_state")
+    place.stage("M1", batch_of(0, 0))
+    assert place.stage("M1", batch_of(0, 0)).error is Errors.INVALID_RECORD_STATE
     place.coordinator()
-    assert place.stage("M1", said(0, 0)).error is Errors.INVALID_RECORD_STATE
+    assert place.stage("M1", batch_of(0, 0)).error is Errors.INVALID_RECORD_STATE
 
 
 @pytest.mark.parametrize(
     ("outcome", "state", "start"), [(ACK, ACK, 1), (ARCH, ARCH, 1), (AVL, AVL, 0)]
 )
 def test_what_became_of_a_vote_is_looked_up_at_the_share_coordinator(outcome, state, start):
-    place = held()
-    place.stage("M1", said(0, 0))
+    place = hold_three()
+    place.stage("M1", batch_of(0, 0))
     place.coordinator()
     assert share_timers.why_no_refresh(place.role, KEY, place.on) is None
     place.do(spl.on_refresh(place.role, KEY, place.on))
@@ -935,8 +938,8 @@ def test_what_became_of_a_vote_is_looked_up_at_the_share_coordinator(outcome, st
 @pytest.mark.parametrize("state_epoch", [3, 4])
 def test_a_vote_of_which_the_state_has_no_word_any_more_ends_with_what_was_loaded(state_epoch):
     """The group was reset behind the leader: no later read would have an outcome for the vote."""
-    place = held()
-    place.stage("M1", said(0, 0))
+    place = hold_three()
+    place.stage("M1", batch_of(0, 0))
     place.coordinator()
     place.do(spl.on_refresh(place.role, KEY, place.on))
     place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, state_epoch, 1))
@@ -947,16 +950,16 @@ def test_a_vote_of_which_the_state_has_no_word_any_more_ends_with_what_was_loade
 
 def test_a_look_that_finds_no_state_ends_what_was_loaded_and_one_that_fails_does_not():
     """The state was deleted behind the leader (our inference)."""
-    place = held()
-    place.stage("M1", said(0, 0))
+    place = hold_three()
+    place.stage("M1", batch_of(0, 0))
     place.coordinator()
     place.do(spl.on_refresh(place.role, KEY, place.on))
     place.coordinator(ReadShareGroupStateResponse(Errors.INVALID_REQUEST, KEY))
     assert KEY not in place.role.shares
     (dropped,) = [e for e in place.events if isinstance(e, SharePartitionDropped)]
     assert dropped.because == "its state was deleted meanwhile"
-    place = held()
-    place.stage("M1", said(0, 0))
+    place = hold_three()
+    place.stage("M1", batch_of(0, 0))
     place.coordinator()
     place.do(spl.on_refresh(place.role, KEY, place.on))
     place.coordinator(ReadShareGroupStateResponse(Errors.UNKNOWN_SERVER_ERROR, KEY))
@@ -964,8 +967,8 @@ def test_a_look_that_finds_no_state_ends_what_was_loaded_and_one_that_fails_does
 
 
 def test_a_newer_state_epoch_ends_what_was_loaded_whatever_else_it_says():
-    place = held()
-    place.stage("M1", said(0, 0))
+    place = hold_three()
+    place.stage("M1", batch_of(0, 0))
     place.coordinator()
     place.do(spl.on_refresh(place.role, KEY, place.on))
     newer = ReadShareGroupStateResponse(Errors.NONE, KEY, 4, 0, (durable(0, 0, AVL, 1),))
@@ -975,9 +978,9 @@ def test_a_newer_state_epoch_ends_what_was_loaded_whatever_else_it_says():
 
 def test_a_share_partition_with_a_vote_is_not_forgotten_with_its_last_member():
     """Finding X5; Kafka's onGroupEmpty would forget it."""
-    kept, dropped = held(), held("repaired+eviction=allowed")
+    kept, dropped = hold_three(), hold_three("repaired+eviction=allowed")
     for place in (kept, dropped):
-        place.stage("M1", said(0, 0))
+        place.stage("M1", batch_of(0, 0))
         place.coordinator()
         place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
     assert KEY in kept.role.shares
@@ -991,8 +994,8 @@ def as_written_enlisted(place, error=Errors.NONE):
 
 
 def test_as_written_a_vote_is_in_memory_once_the_group_s_partition_is_enlisted():
-    place = held("as-written")
-    assert place.stage("M1", said(0, 0)) is None
+    place = hold_three("as-written")
+    assert place.stage("M1", batch_of(0, 0)) is None
     assert place.requests[-1].message.transactions[0].partitions == (BY_GROUP,)
     assert place.states(0, 0) == [ACQ]
     as_written_enlisted(place)
@@ -1004,9 +1007,9 @@ def test_as_written_a_vote_is_in_memory_once_the_group_s_partition_is_enlisted()
 
 
 def test_as_written_a_staging_that_waits_twice_is_answered_by_the_rule_for_repeats():
-    place = held("as-written")
-    place.stage("M1", said(0, 0), source="old")
-    place.stage("M1", said(0, 0), source="new")
+    place = hold_three("as-written")
+    place.stage("M1", batch_of(0, 0), source="old")
+    place.stage("M1", batch_of(0, 0), source="new")
     as_written_enlisted(place)
     told = [error_of_response(m) for _, m in place.replies[-2:]]
     assert told == [Errors.NONE, Errors.INVALID_RECORD_STATE]
@@ -1021,23 +1024,23 @@ def test_as_written_a_staging_that_waits_twice_is_answered_by_the_rule_for_repea
 )
 def test_as_written_a_refused_enlistment_stages_nothing(error, seen):
     """KIP-1289 corner cases 2 and 3."""
-    place = held("as-written")
-    place.stage("M1", said(0, 0))
+    place = hold_three("as-written")
+    place.stage("M1", batch_of(0, 0))
     as_written_enlisted(place, error)
     assert place.last.error is seen
     assert place.states(0, 0) == [ACQ]
 
 
 def test_as_written_a_staging_whose_transaction_has_no_coordinator_now_is_refused_at_once():
-    place = held("as-written")
+    place = hold_three("as-written")
     place.leaders[HOME] = NOBODY
-    assert place.stage("M1", said(0, 0)).error is Errors.COORDINATOR_NOT_AVAILABLE
+    assert place.stage("M1", batch_of(0, 0)).error is Errors.COORDINATOR_NOT_AVAILABLE
     assert place.states(0, 0) == [ACQ]
 
 
 def test_a_start_offset_in_a_gap_goes_by_the_record_before_it_and_not_by_one_behind():
     before, behind = InFlight(ACK, 1), InFlight(ACQ, 1, "M1", 7)
-    share = SharePlace().loaded().share
+    share = SharePlace().load().share
     share = share.but(records=Table.of({3: before, 7: behind}), start_offset=5, next_offset=8)
     assert share_partition.advance_start(share).start_offset == 7
     held = share.but(records=Table.of({3: behind, 7: before}))
@@ -1045,7 +1048,7 @@ def test_a_start_offset_in_a_gap_goes_by_the_record_before_it_and_not_by_one_beh
 
 
 def test_a_renewal_that_is_being_written_is_not_given_back_when_the_member_is_gone():
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 2)
     ongoing = place.share.records[0].but(ongoing=True)
     share = place.share.but(records=place.share.records.set(0, ongoing))
@@ -1055,7 +1058,7 @@ def test_a_renewal_that_is_being_written_is_not_given_back_when_the_member_is_go
 
 
 def test_a_marker_decides_its_producer_s_votes_behind_those_of_another_one():
-    place = SharePlace(rules="as-written").loaded()
+    place = SharePlace(rules="as-written").load()
     place.fetch("M1", 3)
     votes = [
         InFlight(TXP, 1, staged_producer_id=8, staged_producer_epoch=0, staged_type=1),

@@ -24,12 +24,12 @@ from kipviz.records.share_group_members import (
     ShareGroupTargetRecord,
     ShareGroupTombstone,
 )
-from tests.brokers.share_place import ACQ, KEY, TXP, SharePlace, said
+from tests.brokers.share_place import ACQ, KEY, TXP, SharePlace, batch_of
 from tests.messages.shares import stages
 
 TO = ReplyTo("app-1/producer", 1, 0)
 GROUPS = f"__consumer_offsets-{partition_for('g1', 50)}"
-ASKS = stages("t", "g1", 9, 0, "M1", 2, "src-0", (said(0, 0),))
+ASKS = stages("t", "g1", 9, 0, "M1", 2, "src-0", (batch_of(0, 0),))
 WRONG = Errors.UNKNOWN_MEMBER_ID
 
 
@@ -78,7 +78,7 @@ def test_a_member_s_epoch_is_that_of_its_last_assignment_until_it_is_gone(
 
 
 def test_records_of_a_share_partition_that_is_not_active_are_not_looked_at() -> None:
-    place = SharePlace(last=2).loaded()
+    place = SharePlace(last=2).load()
     place.fetch("M1", 3)
     fenced = place.role.shares.set(KEY, place.share.but(status=Status.FENCED))
     for me, there, status in (
@@ -92,28 +92,28 @@ def test_records_of_a_share_partition_that_is_not_active_are_not_looked_at() -> 
 
 
 def test_where_the_client_adds_the_participant_the_leader_asks_no_coordinator() -> None:
-    place = SharePlace(last=2, rules="pull-request-22357+enlistment=nobody").loaded()
+    place = SharePlace(last=2, rules="pull-request-22357+enlistment=nobody").load()
     place.fetch("M1", 3)
-    place.stage("M1", said(0, 0))
+    place.stage("M1", batch_of(0, 0))
     assert not place.sent(AddPartitionsToTxn)
 
 
 def test_a_vote_that_is_no_state_is_kept_in_memory_and_answered_at_once() -> None:
-    place = SharePlace(last=2, rules="pull-request-22357").loaded()
+    place = SharePlace(last=2, rules="pull-request-22357").load()
     place.fetch("M1", 3)
     place.rules = place.rules.but(vote_form=lambda: "", staged_acks=lambda batches: batches)
-    done = share_staging_steps.staged(place.role, place.share, ASKS, TO, place.on)
+    done = share_staging_steps.stage_records(place.role, place.share, ASKS, TO, place.on)
     assert [error_of_response(reply.message) for reply in done.replies] == [Errors.NONE]
     assert not [r for r in done.requests if isinstance(r.message, TxnWriteShareGroupState)]
 
 
 def test_an_equal_staging_that_waited_too_is_the_same_one_once_the_first_is_made() -> None:
     """Pull request 22357: the leader adds the participant first; a client that reconnects sends again."""
-    place = SharePlace(last=2, rules="pull-request-22357").loaded()
+    place = SharePlace(last=2, rules="pull-request-22357").load()
     place.rules = place.rules.but(stage_retry=lambda: Errors.NONE)
     place.fetch("M1", 3)
     for source in ("a", "b"):
-        assert place.stage("M1", said(0, 0), source=source) is None
+        assert place.stage("M1", batch_of(0, 0), source=source) is None
     (asked,) = place.sent(AddPartitionsToTxn)[0].transactions
     answer = refused_partitions(asked, Errors.NONE)
     place.do(share_partition_leader.on_enlisted(place.role, answer, place.on))

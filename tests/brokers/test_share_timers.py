@@ -27,7 +27,7 @@ from kipviz.messages.shares.share_groups import (
 )
 from kipviz.messages.shares.share_state import PendingBatch
 from kipviz.records.share_group_state import StagedBatch
-from tests.brokers.share_place import ACCEPT, ACQ, AVL, KEY, TXP, SharePlace, said
+from tests.brokers.share_place import ACCEPT, ACQ, AVL, KEY, TXP, SharePlace, batch_of
 from tests.messages.shares import acknowledges, fetches
 
 ON = SharePlace().on
@@ -67,7 +67,7 @@ def test_a_lock_that_does_not_run_out_has_a_reason(record: InFlight, reason: str
 
 def test_an_outcome_that_is_not_asked_for_has_a_reason() -> None:
     pending = PendingBatch(9, 0, StagedBatch(0, 1, int(ACCEPT), 1))
-    place = SharePlace(last=3).loaded(0, pending=(pending,))
+    place = SharePlace(last=3).load(0, pending=(pending,))
 
     def why(**rules: object) -> str | None:
         on = place.on.but(rules=place.rules.but(**rules))
@@ -81,7 +81,7 @@ def test_an_outcome_that_is_not_asked_for_has_a_reason() -> None:
     here = why(vote_form=lambda: "state", pending_resolver=lambda: False)
     assert here == "broker 1 resolves the votes itself when a marker comes"
     place.fetch("M1", 1)
-    place.acknowledge("M1", said(2, 2))
+    place.acknowledge("M1", batch_of(2, 2))
     assert why() == "WriteShareGroupState for src-0 is already under way"
     place.coordinator()
     free = leader(InFlight(AVL))
@@ -97,10 +97,10 @@ def test_an_outcome_that_is_not_asked_for_has_a_reason() -> None:
 
 
 def test_a_session_that_closes_keeps_its_epoch_until_its_acknowledgements_are_durable() -> None:
-    place = SharePlace(last=3).loaded()
+    place = SharePlace(last=3).load()
     place.fetch("M1", 1)
     before = place.role.sessions["g1", "M1"]
-    request = acknowledges("g1", "M1", -1, "src-0", (said(0, 0),))
+    request = acknowledges("g1", "M1", -1, "src-0", (batch_of(0, 0),))
     place.ask(share_partition_leader.on_share_acknowledge, request, "M1/consumer")
     assert place.role.sessions["g1", "M1"] == before
     place.coordinator()
@@ -121,7 +121,7 @@ def test_a_partition_that_is_added_twice_is_in_its_session_once() -> None:
 
 
 def test_each_fetch_without_room_waits_for_its_own_refusal() -> None:
-    place = SharePlace(last=3, share_sessions_max=1).loaded()
+    place = SharePlace(last=3, share_sessions_max=1).load()
     for member in ("M2", "M3"):
         place.fetch(member, 1)
     place.do(share_sessions.on_delay(place.role, RefusedFetchWait("M3"), place.on))

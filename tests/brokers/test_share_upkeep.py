@@ -79,7 +79,7 @@ class State(Desk):
     def start(self):
         return self.logs[HERE].start_offset
 
-    def loaded(self):
+    def load(self):
         return sc.on_loaded(ShareCoordinator(HERE, loading=True), self.on).state
 
 
@@ -120,7 +120,7 @@ def test_a_deleted_state_is_a_tombstone_and_deleting_it_again_writes_nothing():
     assert state.ask(upkeep.on_delete, DeleteShareGroupState(ONE)).error is Errors.NONE
     assert state.logs[HERE].end_offset == end
     assert state.writes().error is Errors.INVALID_REQUEST
-    assert state.loaded().states.keys() == ()
+    assert state.load().states.keys() == ()
 
 
 def test_a_state_made_after_a_deletion_begins_with_the_first_snapshot():
@@ -161,7 +161,7 @@ def test_what_snapshots_have_replaced_is_deleted():
     state.comes(StatePruning)
     assert state.start == 2
     assert state.events[-1] == LogPruned(HERE, 0, 2)
-    assert state.loaded().states[ONE].batches == before
+    assert state.load().states[ONE].batches == before
     assert not any(isinstance(job, StatePruning) for job in state.jobs)
 
 
@@ -219,7 +219,7 @@ def test_a_vote_is_only_pruned_where_nothing_keeps_it(rules, survives):
     if survives:
         assert upkeep.floor(state.role, state.on) == 1
     state.comes(StatePruning)
-    state.role = state.loaded()
+    state.role = state.load()
     assert bool(state.role.votes.get(9, ())) is survives
     state.marker()
     done = [b for b in state.role.states[ONE].batches if b.first <= 100 <= b.last]
@@ -236,12 +236,12 @@ def test_a_decided_vote_is_kept_until_a_snapshot_has_its_outcome(control, left):
     decided = state.role.states[ONE]
     assert upkeep.floor(state.role, state.on) == 1
     state.comes(StatePruning)
-    assert state.loaded().states[ONE] == decided
+    assert state.load().states[ONE] == decided
     assert decided.batches[0].state is (left or RecordState.AVAILABLE)
     state.comes(ColdSnapshot)
     assert upkeep.floor(state.role, state.on) == state.logs[HERE].end_offset - 1
     state.comes(StatePruning)
-    assert state.loaded().states[ONE].batches == decided.batches
+    assert state.load().states[ONE].batches == decided.batches
     assert state.jobs == ()
 
 
@@ -279,7 +279,7 @@ def test_a_reset_while_a_vote_is_pending_is_refused_or_drops_the_vote(rules, err
     )
     assert answer.error is error
     assert bool(state.role.votes.get(9, ())) is kept
-    assert state.loaded().votes == state.role.votes
+    assert state.load().votes == state.role.votes
     state.marker()
     assert state.role.votes.get(9, ()) == ()
 

@@ -36,7 +36,7 @@ from tests.brokers.share_place import (
     RENEW,
     TXP,
     SharePlace,
-    said,
+    batch_of,
 )
 from tests.messages.shares import fetches
 
@@ -57,8 +57,8 @@ def test_a_record_without_its_vote_has_nothing_of_it_left() -> None:
         staged_producer_epoch=0,
         staged_type=int(ACCEPT),
     )
-    assert staged.unstaged(AVL) == of(AVL)
-    assert staged.unstaged(ACQ, member_id="M2", lock=4) == of(ACQ, member_id="M2", lock=4)
+    assert staged.without_staging(AVL) == of(AVL)
+    assert staged.without_staging(ACQ, member_id="M2", lock=4) == of(ACQ, member_id="M2", lock=4)
 
 
 def test_only_neighbours_are_told_as_one() -> None:
@@ -105,7 +105,7 @@ def test_votes_that_are_batches_of_a_transaction_are_resolved_by_the_share_coord
 @pytest.mark.parametrize("most", [1, 5])
 def test_a_renewal_that_asks_for_records_is_compared_with_none(most) -> None:
     """KafkaApis.handleShareFetchRequest: with RENEW, max records has to be 0."""
-    request = fetches("M1", 3, "src-0", most, said(0, 0, RENEW))
+    request = fetches("M1", 3, "src-0", most, batch_of(0, 0, RENEW))
     (check,) = share_sessions.form_checks(request)
     assert (check.asked, check.found, check.error) == (most, 0, Errors.INVALID_REQUEST)
     none = request.but(max_records=0)
@@ -117,7 +117,7 @@ def test_only_what_is_staged_ends_its_change_when_an_outcome_could_not_be_writte
     records = {0: of(TXP, ongoing=True), 1: of(ACQ, ongoing=True, member_id="M1", lock=2)}
     me = SharePartition(KEY, "g1", "src-0", 0, 0).but(records=Table.of(records))
     write = PendingWrite(share_outcomes.DECIDE, None, (0, 1, 7))
-    left = share_outcomes.undecided(me, write).records
+    left = share_outcomes.keep_pending(me, write).records
     assert (left[0].ongoing, left[1].ongoing, 7 in left) == (False, True, False)
 
 
@@ -131,9 +131,9 @@ def test_only_what_is_staged_ends_its_change_when_an_outcome_could_not_be_writte
     ],
 )
 def test_who_staged_hears_of_a_failed_write_what_a_client_understands(error, told) -> None:
-    place = SharePlace(last=2).loaded()
+    place = SharePlace(last=2).load()
     place.fetch("M1", 3)
-    place.stage("M1", said(0, 0))
+    place.stage("M1", batch_of(0, 0))
     while KEY in place.role.shares and place.share.writes:
         place.coordinator(TxnWriteShareGroupStateResponse(error, KEY))
     assert place.last.error is told
@@ -156,7 +156,7 @@ def test_a_rejected_vote_is_copied_first_only_where_the_commit_gives_its_record_
     )
     marker = Batch(0, (), 9, 0, control=COMMIT if target else "abort")
     me = ShareCoordinator("__share_group_state-0", states=Table.of({KEY: state}))
-    (batch,) = share_pending.completed(me, marker, rules).states[KEY].batches
+    (batch,) = share_pending.resolve_pending(me, marker, rules).states[KEY].batches
     assert batch == StateBatch(0, 0, becomes, 1)
 
 
@@ -167,16 +167,16 @@ def facts(place: SharePlace) -> list[tuple[str, object]]:
 def test_an_outcome_that_comes_while_a_write_is_under_way_or_after_the_fence_changes_nothing() -> (
     None
 ):
-    place = SharePlace(last=2).loaded()
+    place = SharePlace(last=2).load()
     place.fetch("M1", 3)
-    place.stage("M1", said(0, 0))
+    place.stage("M1", batch_of(0, 0))
     place.coordinator()
     tell = TellShareGroupState(KEY, 0, 0, (StateBatch(0, 0, ACK, 1),), ())
-    busy = SharePlace(last=2).loaded()
+    busy = SharePlace(last=2).load()
     busy.fetch("M1", 3)
-    busy.stage("M1", said(0, 0))
+    busy.stage("M1", batch_of(0, 0))
     busy.coordinator()
-    busy.acknowledge("M1", said(1, 1))
+    busy.acknowledge("M1", batch_of(1, 1))
     assert busy.share.writes
     fenced = place.role.shares.set(KEY, place.share.but(status=Status.FENCED))
     place.role = place.role.but(shares=fenced)
@@ -231,7 +231,7 @@ def test_only_what_is_tx_pending_for_the_producer_of_the_marker_is_resolved() ->
     cold = ShareState(1, 0, 0, 0, 0, (done, foreign), cold=True)
     states = Table.of({KEY: cold, KEY.replace("g1", "g2"): cold.but(batches=(pending, foreign))})
     me = ShareCoordinator("__share_group_state-0", states=states)
-    after = share_pending.completed(me, Batch(0, (), 9, 0, control=COMMIT), rules)
+    after = share_pending.resolve_pending(me, Batch(0, (), 9, 0, control=COMMIT), rules)
     assert after.states[KEY] is cold
     (resolved,) = after.states[KEY.replace("g1", "g2")].batches
     assert (resolved.state, resolved.staged_producer_id) == (ACK, -1)
@@ -240,7 +240,7 @@ def test_only_what_is_tx_pending_for_the_producer_of_the_marker_is_resolved() ->
 def test_an_outcome_is_told_to_the_leader_of_votes_and_heard_by_every_other_without_a_word() -> (
     None
 ):
-    place = SharePlace(last=2).loaded()
+    place = SharePlace(last=2).load()
     place.fetch("M1", 3)
     tell = TellShareGroupState(KEY, 0, 0, (StateBatch(0, 0, ACK, 1),), ())
     heard = TellShareGroupStateResponse(Errors.NONE, KEY)
@@ -251,7 +251,7 @@ def test_an_outcome_is_told_to_the_leader_of_votes_and_heard_by_every_other_with
     other = tell.but(key=KEY.replace("g1", "g2"))
     assert place.ask(on_tell, other) == heard.but(key=other.key)
     assert facts(place) == [("share-partition", None)]
-    place.stage("M1", said(0, 0))
+    place.stage("M1", batch_of(0, 0))
     assert place.ask(on_tell, tell) == heard
     assert place.states(0, 0) == [TXP], "it writes, and asks for itself"
     place.coordinator()

@@ -16,21 +16,21 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
 from kipviz.messages.shares.share_state import ReadShareGroupStateResponse
 from kipviz.messages.transactions.transactions import TxnPartitionsResult
-from tests.brokers.share_place import ACQ, ARCH, AVL, KEY, REJECT, SharePlace, said
+from tests.brokers.share_place import ACQ, ARCH, AVL, KEY, REJECT, SharePlace, batch_of
 
 FENCED = (Errors.FENCED_LEADER_EPOCH, Errors.FENCED_STATE_EPOCH)
 GONE = (*FENCED, Errors.GROUP_ID_NOT_FOUND, Errors.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def acknowledging() -> SharePlace:
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 1)
-    place.acknowledge("M1", said(0, 0))
+    place.acknowledge("M1", batch_of(0, 0))
     return place
 
 
 def releasing() -> SharePlace:
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 1)
     place.fetch("M2", 0)
     place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
@@ -38,16 +38,16 @@ def releasing() -> SharePlace:
 
 
 def running_out() -> SharePlace:
-    place = SharePlace().loaded()
+    place = SharePlace().load()
     place.fetch("M1", 1)
     place.expire(0)
     return place
 
 
 def copying() -> SharePlace:
-    place = SharePlace(last=1, group={"dead_letter_topic": "dlq.g1"}).loaded()
+    place = SharePlace(last=1, group={"dead_letter_topic": "dlq.g1"}).load()
     place.fetch("M1", 1)
-    place.acknowledge("M1", said(0, 0, REJECT))
+    place.acknowledge("M1", batch_of(0, 0, REJECT))
     place.coordinator()
     place.copied()
     return place
@@ -55,9 +55,9 @@ def copying() -> SharePlace:
 
 def deciding() -> SharePlace:
     """A marker decides a vote that is kept in memory (KIP-1289 as written)."""
-    place = SharePlace(rules="as-written").loaded()
+    place = SharePlace(rules="as-written").load()
     place.fetch("M1", 1)
-    place.stage("M1", said(0, 0))
+    place.stage("M1", batch_of(0, 0))
     told = TxnPartitionsResult(
         Errors.NONE, "t", 9, 0, place.requests[-1].message.transactions[0].partitions
     )
@@ -66,7 +66,7 @@ def deciding() -> SharePlace:
     return place
 
 
-def refused(place: SharePlace, error: Errors) -> SharePlace:
+def refuse_for_good(place: SharePlace, error: Errors) -> SharePlace:
     """Let the share coordinator refuse for good; what may be asked again is refused five times."""
     for _ in range(5 if error is Errors.UNKNOWN_TOPIC_OR_PARTITION else 1):
         place.refuses(error)
@@ -76,7 +76,7 @@ def refused(place: SharePlace, error: Errors) -> SharePlace:
 @pytest.mark.parametrize("error", GONE)
 @pytest.mark.parametrize("writing", [acknowledging, releasing, deciding])
 def test_a_write_that_is_refused_so_drops_the_share_partition(writing, error):
-    place = refused(writing(), error)
+    place = refuse_for_good(writing(), error)
     assert KEY not in place.role.shares
     assert isinstance(place.events[-1], SharePartitionDropped)
 
@@ -86,17 +86,17 @@ def test_a_write_that_is_refused_so_drops_the_share_partition(writing, error):
 def test_what_is_only_told_drops_nothing_when_it_is_refused(writing, state, error):
     place = writing()
     assert place.states(0, 0) == [state]
-    refused(place, error)
+    refuse_for_good(place, error)
     assert not place.share.writes
     assert not any(isinstance(event, SharePartitionDropped) for event in place.events)
     assert place.share.start_offset == (0 if state is AVL else 1)
 
 
 def test_after_a_lock_s_note_was_fenced_the_next_acknowledgement_finds_it_out():
-    place = refused(running_out(), Errors.FENCED_STATE_EPOCH)
+    place = refuse_for_good(running_out(), Errors.FENCED_STATE_EPOCH)
     place.fetch("M1", 1)
     assert place.states(0, 0) == [ACQ]
-    place.acknowledge("M1", said(0, 0))
+    place.acknowledge("M1", batch_of(0, 0))
     place.refuses(Errors.FENCED_STATE_EPOCH)
     assert place.last.error is Errors.NOT_LEADER_OR_FOLLOWER
     assert KEY not in place.role.shares
@@ -104,7 +104,7 @@ def test_after_a_lock_s_note_was_fenced_the_next_acknowledgement_finds_it_out():
 
 @pytest.mark.parametrize("writing", [acknowledging, releasing])
 def test_a_write_that_fails_for_any_other_reason_gives_the_member_its_records_back(writing):
-    place = refused(writing(), Errors.INVALID_REQUEST)
+    place = refuse_for_good(writing(), Errors.INVALID_REQUEST)
     assert place.states(0, 0) == [ACQ]
 
 

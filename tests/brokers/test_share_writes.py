@@ -32,8 +32,8 @@ from tests.brokers.share_place import (
     REJECT,
     TXP,
     SharePlace,
+    batch_of,
     durable,
-    said,
 )
 from tests.messages.shares import stages
 
@@ -50,10 +50,10 @@ def share(records: dict[int, InFlight], *writes: PendingWrite) -> SharePartition
     return made.but(next_offset=9, records=Table.of(records), writes=writes)
 
 
-def voted(**settings: object) -> SharePlace:
+def store_votes(**settings: object) -> SharePlace:
     """Two records have durable votes of producer id 9, at the first of all offsets."""
     pending = PendingBatch(9, 0, StagedBatch(0, 1, int(ACCEPT), 1))
-    return SharePlace(last=3, **settings).loaded(0, pending=(pending,))
+    return SharePlace(last=3, **settings).load(0, pending=(pending,))
 
 
 def names(place: SharePlace) -> set[str]:
@@ -68,9 +68,9 @@ def test_a_rejected_vote_says_what_a_commit_makes_of_it_where_there_is_a_dead_le
     queue: dict[str, str] | None,
 ) -> None:
     """Pull request 22357 (draft)."""
-    place = SharePlace(rules=STAGED_FIRST, group=queue or {}).loaded()
+    place = SharePlace(rules=STAGED_FIRST, group=queue or {}).load()
     place.fetch("M1", 2)
-    place.stage("M1", said(0, 0, REJECT), said(1, 1))
+    place.stage("M1", batch_of(0, 0, REJECT), batch_of(1, 1))
     rejected, accepted = place.writes[-1].batches
     assert rejected.staged_state == (int(ARCHIVING) if queue else -1)
     assert accepted.staged_state == -1
@@ -82,15 +82,15 @@ def test_who_stages_the_same_again_takes_the_place_of_who_waited_for_that_write(
         PendingWrite(purpose, Message(), offsets, first)
         for purpose, offsets in (("stage", (0,)), ("stage", (1,)), ("acknowledge", (0,)))
     )
-    request = stages("t", "g1", 9, 0, "M1", 2, "src-0", (said(0, 0),))
+    request = stages("t", "g1", 9, 0, "M1", 2, "src-0", (batch_of(0, 0),))
     after = share_writes.stage_again(share({}, *writes), request, second)
     assert [write.reply_to for write in after.writes] == [second, first, first]
 
 
 def test_a_vote_that_is_written_before_its_participant_is_added_is_answered_after_that() -> None:
-    place = SharePlace(rules=STAGED_FIRST, last=3).loaded()
+    place = SharePlace(rules=STAGED_FIRST, last=3).load()
     place.fetch("M1", 1)
-    place.stage("M1", said(0, 0))
+    place.stage("M1", batch_of(0, 0))
     seen = len(place.replies)
     place.coordinator()
     assert place.sent(AddPartitionsToTxn)
@@ -126,7 +126,7 @@ def test_what_a_marker_gives_back_to_its_member_is_not_written(
 ) -> None:
     """Slot abort_target: ACQUIRED is never durable."""
     rules = ON.rules.but(
-        marker_epoch=lambda *_: True, abort_target=lambda record: record.unstaged(ACQ)
+        marker_epoch=lambda *_: True, abort_target=lambda record: record.without_staging(ACQ)
     )
     marker = ApplyMarkerToShares(9, 0, committed=committed, ticket=ticket)
     done = share_writes.apply_marker(share({0: HELD, 1: VOTE}), marker, ON.but(rules=rules))
@@ -149,34 +149,34 @@ def test_a_read_is_tried_again_without_end() -> None:
     assert place.share.status is Status.INITIALIZING
 
 
-def refreshed(place: SharePlace, answer: ReadShareGroupStateResponse) -> None:
+def refresh(place: SharePlace, answer: ReadShareGroupStateResponse) -> None:
     place.do(spl.on_refresh(place.role, KEY, place.on))
     place.coordinator(answer)
 
 
 def test_an_outcome_is_read_out_of_a_state_that_could_not_be_loaded() -> None:
     """A share coordinator may have moved the start offset over a batch that it tells all the same."""
-    place = voted()
+    place = store_votes()
     done = durable(0, 1, ACK)
-    refreshed(place, ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 1, (done,)))
+    refresh(place, ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 1, (done,)))
     assert place.share.start_offset == 2
 
 
 def test_a_fetch_that_waits_hears_that_the_state_was_made_anew() -> None:
-    place = voted()
+    place = store_votes()
     place.fetch("M1", 2)
     assert place.fetch("M1", 2) is None
-    refreshed(place, ReadShareGroupStateResponse(Errors.NONE, KEY, 4, 0))
+    refresh(place, ReadShareGroupStateResponse(Errors.NONE, KEY, 4, 0))
     assert place.last.error is Errors.NOT_LEADER_OR_FOLLOWER
     assert KEY not in place.role.shares
 
 
 def test_a_note_that_is_durable_ends_no_transition_that_came_after_it() -> None:
-    place = SharePlace(last=3).loaded()
+    place = SharePlace(last=3).load()
     place.fetch("M1", 1)
     place.expire(0)
     place.fetch("M2", 1)
-    place.acknowledge("M2", said(0, 0))
+    place.acknowledge("M2", batch_of(0, 0))
     place.coordinator()
     assert (place.share.records[0].state, place.share.records[0].ongoing) == (ACK, True)
     place.coordinator()
@@ -186,10 +186,10 @@ def test_a_note_that_is_durable_ends_no_transition_that_came_after_it() -> None:
 def test_a_copy_is_not_made_before_the_share_coordinator_knows_that_it_will_be() -> None:
     """KIP-1191: ARCHIVING is durable before the copy is sent."""
     place = SharePlace(last=3, group=QUEUE | {"delivery_count_limit": 2})
-    place.loaded(0, durable(0, 0, AVL, 1))
+    place.load(0, durable(0, 0, AVL, 1))
     place.fetch("M1", 1)
     place.fetch("M2", 1)
-    place.acknowledge("M2", said(1, 1))
+    place.acknowledge("M2", batch_of(1, 1))
     place.expire(0)
     assert place.states(0, 0) == [ARCHIVING]
     place.coordinator()
@@ -199,7 +199,7 @@ def test_a_copy_is_not_made_before_the_share_coordinator_knows_that_it_will_be()
 
 
 def test_an_answer_about_a_copy_that_is_not_made_changes_nothing() -> None:
-    place = SharePlace(last=1, group=QUEUE).loaded()
+    place = SharePlace(last=1, group=QUEUE).load()
     before = place.role
     place.copied()
     assert place.role == before
@@ -211,11 +211,11 @@ def test_a_record_that_is_given_up_with_its_vote_is_noted_unless_the_start_has_m
     """Slot abort_limit."""
     for first, offsets in ((0, [()]), (1, [(1,)])):
         pending = PendingBatch(9, 0, StagedBatch(first, 1, int(ACCEPT), 5))
-        place = SharePlace(last=3).loaded(0, pending=(pending,))
+        place = SharePlace(last=3).load(0, pending=(pending,))
         place.rules = place.rules.but(abort_limit=lambda *_: True)
         known = () if first == 0 else (durable(0, 0, AVL),)
         aborted = (*known, durable(first, 1, AVL, 5))
-        refreshed(place, ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 0, aborted))
+        refresh(place, ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 0, aborted))
         assert [write.offsets for write in place.share.writes] == offsets
 
 
@@ -234,9 +234,9 @@ def test_a_state_that_is_not_well_formed_is_said_to_be_so() -> None:
     "error", [Errors.NETWORK_EXCEPTION, Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.NOT_COORDINATOR]
 )
 def test_a_staging_that_was_tried_in_vain_may_be_sent_again(error: Errors) -> None:
-    place = SharePlace(last=3).loaded()
+    place = SharePlace(last=3).load()
     place.fetch("M1", 1)
-    place.stage("M1", said(0, 0))
+    place.stage("M1", batch_of(0, 0))
     seen = len(place.replies)
     while len(place.replies) == seen:
         place.refuses(error)
@@ -244,12 +244,12 @@ def test_a_staging_that_was_tried_in_vain_may_be_sent_again(error: Errors) -> No
 
 
 def test_an_error_to_a_client_is_compared_where_one_waits() -> None:
-    waits = SharePlace(last=3).loaded()
+    waits = SharePlace(last=3).load()
     waits.fetch("M1", 1)
-    waits.fetch("M1", 0, said(0, 0))
+    waits.fetch("M1", 0, batch_of(0, 0))
     waits.refuses(Errors.FENCED_STATE_EPOCH)
     assert "error to a client" in names(waits)
-    alone = SharePlace(last=3).loaded()
+    alone = SharePlace(last=3).load()
     alone.fetch("M1", 1)
     alone.expire(0)
     alone.refuses(Errors.FENCED_STATE_EPOCH)
@@ -257,11 +257,11 @@ def test_an_error_to_a_client_is_compared_where_one_waits() -> None:
 
 
 def test_each_fetch_waits_for_the_write_of_its_own_acknowledgements() -> None:
-    place = SharePlace(last=1).loaded()
+    place = SharePlace(last=1).load()
     place.fetch("M1", 1)
     place.fetch("M2", 1)
     for member, first in (("M1", 0), ("M2", 1)):
-        assert place.fetch(member, 1, said(first, first)) is None
+        assert place.fetch(member, 1, batch_of(first, first)) is None
     place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
     assert [(p.request.member_id, p.acknowledging) for p in place.share.parked] == [
         ("M1", False),

@@ -22,7 +22,7 @@ from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.groups.classic_groups import LeaveGroup, Leaver, Left
 from kipviz.messages.groups.groups import GroupOffset, OffsetCommit
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
-from tests.clients.parts import changed
+from tests.clients.parts import change
 from tests.clients.test_group_consumer import BOTH, reading, send
 
 E = Errors
@@ -149,20 +149,18 @@ def test_a_static_consumer_says_its_name_each_time_and_leaves_with_epoch_minus_2
     assert (me.state, me.done) == (MemberState.UNSUBSCRIBED, True)
     late = kafka_consumer.on_missed_poll(reading(*BOTH, instance_id="i1").but(polling=False))
     assert send(late)[1] == request
-    assert kafka_consumer.restarted(me, 2).instance_id == "i1"
+    assert kafka_consumer.restart(me, 2).instance_id == "i1"
 
 
 def test_a_static_consumer_says_its_name_with_its_offsets() -> None:
-    me = changed(
-        reading(*BOTH, instance_id="i1"), positions=Table.of({"src-0": 101}), polling=False
-    )
+    me = change(reading(*BOTH, instance_id="i1"), positions=Table.of({"src-0": 101}), polling=False)
     _, request = send(kafka_consumer.commit_sync(me))
     assert request == OffsetCommit("g", "C1", 2, (GroupOffset("src-0", 101),), "i1")
 
 
 @pytest.mark.parametrize("error", [E.UNRELEASED_INSTANCE_ID, E.FENCED_INSTANCE_ID])
 def test_what_is_wrong_with_its_name_ends_a_consumer(error: Errors) -> None:
-    me, request = send(kafka_consumer.poll(changed(reading(*BOTH, instance_id="i1"), beat=True)))
+    me, request = send(kafka_consumer.poll(change(reading(*BOTH, instance_id="i1"), beat=True)))
     assert isinstance(request, ConsumerGroupHeartbeat)
     assert request.instance_id == "i1"
     me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(error, "C1"))

@@ -142,7 +142,7 @@ def test_a_group_subscribes_to_what_any_of_its_members_does():
         ),
         regexes=Table.of({"c.": ("c1", "c2")}),
     )
-    assert consumer_group.subscribed(group) == ("a", "b", "c1", "c2")
+    assert consumer_group.subscribed_topics(group) == ("a", "b", "c1", "c2")
 
 
 def test_a_rack_is_kept_with_the_subscription_and_another_one_is_no_new_epoch(desk):

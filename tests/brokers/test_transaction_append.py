@@ -31,7 +31,7 @@ TO = ReplyTo("app-1/producer", 1, 0)
 OPEN = TransactionMetadata("t", 9, 4, S.ONGOING, partitions=("out-0",))
 
 
-def appended(
+def pending_append(
     answer: str, state: TransactionState = S.PREPARE_ABORT, **record: int
 ) -> PendingAppend:
     return PendingAppend(7, record_of(OPEN, state).but(**record), -1, answer, TO, ("out-0",))
@@ -40,7 +40,7 @@ def appended(
 def test_a_completion_is_dated_when_its_decision_was_replicated_and_all_else_now() -> None:
     known = OPEN.but(complete_timestamp_ms=500)
     for answer, at_ms in (("complete", 500), ("end", 800), ("timeout", 800)):
-        wait, written = ta.dated(appended(answer), known, 800, 2)
+        wait, written = ta.add_time(pending_append(answer), known, 800, 2)
         assert wait.record.last_update_timestamp_ms == at_ms
         assert written == wait.record
 
@@ -54,8 +54,8 @@ def test_a_producer_without_a_name_gets_the_next_producer_id_of_the_broker() -> 
 
 
 def test_an_append_of_a_two_phase_commit_has_no_time_limit_and_each_other_one_its_own() -> None:
-    endless = appended("end", timeout_ms=NO_TIME_LIMIT)
-    waiting = (endless, appended("end").but(offset=8), appended("add").but(offset=9))
+    endless = pending_append("end", timeout_ms=NO_TIME_LIMIT)
+    waiting = (endless, pending_append("end").but(offset=8), pending_append("add").but(offset=9))
     assert ta.append_timers(HOME, waiting) == (AppendTimeout(8, HOME), AppendTimeout(9, HOME))
     assert ta.append_of(AppendTimeout(9, HOME), waiting) is waiting[2]
 
@@ -66,9 +66,9 @@ def test_a_failed_append_tells_no_identity_to_who_asked_for_one_and_names_it_to_
     error = Errors.COORDINATOR_NOT_AVAILABLE
     newest = OPEN.but(client_transaction_version=2)
     for answer in ("init", "end"):
-        (reply,) = ta.refusals(appended(answer), newest, error)
+        (reply,) = ta.refusals(pending_append(answer), newest, error)
         assert (reply.message.error, reply.message.producer_id) == (error, -1)
-    (reply,) = ta.refusals(appended("add", S.ONGOING), newest, error)
+    (reply,) = ta.refusals(pending_append("add", S.ONGOING), newest, error)
     (result,) = reply.message.results
     assert (result.error, result.producer_id) == (error, 9)
 
@@ -81,7 +81,7 @@ def test_a_fence_of_an_older_version_keeps_its_epoch_when_it_could_not_be_logged
     answer: str, version: int, fences: bool
 ) -> None:
     """TransactionMetadata.hasFailedEpochFence; an abort that its producer asked for fences nobody."""
-    wait = appended(answer, client_transaction_version=version, producer_epoch=5)
+    wait = pending_append(answer, client_transaction_version=version, producer_epoch=5)
     assert ta.before_logging(wait, OPEN).producer_epoch == (5 if fences else 4)
     failed = ta.after_failure(wait, OPEN.but(pending_state=S.PREPARE_ABORT))
     assert (failed.has_failed_epoch_fence, failed.pending_state) == (fences, None)
@@ -95,11 +95,11 @@ def test_markers_of_several_transactions_for_one_broker_are_one_request() -> Non
         )
 
     first, other, second = marker(3, 9), marker(5, 10), marker(3, 11)
-    done = ta.gathered(Effects(None, requests=(first, other, second)))
+    done = ta.merge_markers(Effects(None, requests=(first, other, second)))
     found = [m.message.markers for m in (first, second)]
     both = first.but(message=WriteTxnMarkers((*found[0], *found[1])))
     assert done.requests == (both, other)
-    assert ta.gathered(Effects(None, requests=(first,))).requests == (first,)
+    assert ta.merge_markers(Effects(None, requests=(first,))).requests == (first,)
 
 
 def test_nothing_is_applied_before_its_own_record_is_replicated() -> None:
@@ -145,5 +145,5 @@ def test_a_decided_transaction_waits_for_the_cluster_where_a_marker_or_its_compl
 ) -> None:
     known = TransactionMetadata("t", 9, 4, S.PREPARE_COMMIT).but(**changes)
     other = PendingAppend(8, record_of(OPEN.but(transactional_id="u"), S.EMPTY), -1, "init")
-    waiting = (other, appended("complete", S.COMPLETE_COMMIT)) if logged else (other,)
+    waiting = (other, pending_append("complete", S.COMPLETE_COMMIT)) if logged else (other,)
     assert ta.needs_image(known, waiting) is waits

@@ -47,7 +47,7 @@ def end(desk, pid, epoch, *, commit=True):
     return desk.ask(tc.on_end_txn, EndTxn("t", pid, epoch, commit))
 
 
-def known(desk):
+def transaction_of(desk):
     return desk.role.transactions["t"]
 
 
@@ -62,10 +62,10 @@ def sent_markers(desk):
 SENT = MarkersOf(2, "t")
 
 
-def marked(desk, *results, tag=SENT):
+def answer_markers(desk, *results, tag=SENT):
     """Let a broker answer WriteTxnMarkers."""
     found = tuple(PartitionResult(p, e) for p, e in results)
-    response = TxnMarkerResult(known(desk).producer_id, found)
+    response = TxnMarkerResult(transaction_of(desk).producer_id, found)
     desk.do(tc.on_markers_answered(desk.role, response, tag, desk.on))
 
 
@@ -79,11 +79,11 @@ def ongoing(desk):
 
 def test_a_coordinator_remembers_to_which_brokers_its_markers_are_under_way(ongoing):
     end(ongoing, 9, 0)
-    assert known(ongoing).sent == (("out-0", 3), ("out-1", 5))
-    marked(ongoing, ("out-0", Errors.NOT_LEADER_OR_FOLLOWER))
-    assert known(ongoing).sent == (("out-1", 5), ("out-0", 3))
-    marked(ongoing, ("out-1", Errors.NONE))
-    assert known(ongoing).sent == (("out-0", 3),)
+    assert transaction_of(ongoing).sent == (("out-0", 3), ("out-1", 5))
+    answer_markers(ongoing, ("out-0", Errors.NOT_LEADER_OR_FOLLOWER))
+    assert transaction_of(ongoing).sent == (("out-1", 5), ("out-0", 3))
+    answer_markers(ongoing, ("out-1", Errors.NONE))
+    assert transaction_of(ongoing).sent == (("out-0", 3),)
 
 
 def test_a_new_name_gets_a_new_producer_id_and_epoch_0(desk):
@@ -100,7 +100,7 @@ def test_nothing_is_answered_before_the_record_is_replicated(desk):
     assert init(desk).error is Errors.CONCURRENT_TRANSACTIONS
     desk.replicate()
     assert desk.last.producer_id == 9
-    assert known(desk).pending_state is None
+    assert transaction_of(desk).pending_state is None
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_new_instance_aborts_what_is_ongoing_and_has_to_ask_again(ongoing):
     assert (answer.error, answer.producer_id) == (Errors.CONCURRENT_TRANSACTIONS, -1)
     assert states(ongoing)[-1] == (S.PREPARE_ABORT, 9, 1)
     assert init(ongoing).error is Errors.CONCURRENT_TRANSACTIONS
-    marked(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE))
+    answer_markers(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE))
     assert states(ongoing)[-1] == (S.COMPLETE_ABORT, 9, 1)
     assert init(ongoing).producer_epoch == 2
 
@@ -135,8 +135,8 @@ def test_partitions_are_logged_once_and_answered_when_replicated(desk):
     assert add(desk, 9, 0, "out-0").error is Errors.NONE
     assert [r.partitions for r in desk.written(HOME)] == [(), ("out-0",)]
     add(desk, 9, 0, "out-1")
-    assert known(desk).partitions == ("out-0", "out-1")
-    assert known(desk).client_transaction_version == 2
+    assert transaction_of(desk).partitions == ("out-0", "out-1")
+    assert transaction_of(desk).client_transaction_version == 2
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_the_decision_is_logged_before_it_is_answered(ongoing, committed, state)
 def test_a_commit_is_answered_with_the_next_identity_before_any_marker_is_written(ongoing):
     answer = end(ongoing, 9, 0)
     assert (answer.error, answer.producer_id, answer.producer_epoch) == (Errors.NONE, 9, 1)
-    assert known(ongoing).state is S.PREPARE_COMMIT
+    assert transaction_of(ongoing).state is S.PREPARE_COMMIT
     markers = sent_markers(ongoing)
     assert [(m.partitions, m.producer_epoch, m.committed) for m in markers] == [
         (("out-0",), 1, True),
@@ -165,9 +165,9 @@ def test_a_commit_is_answered_with_the_next_identity_before_any_marker_is_writte
 
 def test_a_transaction_is_over_when_every_partition_has_its_marker(ongoing):
     end(ongoing, 9, 0)
-    marked(ongoing, ("out-0", Errors.NONE))
-    assert known(ongoing).state is S.PREPARE_COMMIT
-    marked(ongoing, ("out-1", Errors.NONE))
+    answer_markers(ongoing, ("out-0", Errors.NONE))
+    assert transaction_of(ongoing).state is S.PREPARE_COMMIT
+    answer_markers(ongoing, ("out-1", Errors.NONE))
     assert states(ongoing)[-1] == (S.COMPLETE_COMMIT, 9, 1)
 
 
@@ -176,12 +176,12 @@ def test_a_marker_that_finds_no_leader_is_sent_again_to_the_new_one(ongoing, err
     """MRH.shouldRetryPartitionWhenNotLeaderOrFollowerError."""
     end(ongoing, 9, 0)
     ongoing.leaders["out-0"] = 7
-    marked(ongoing, ("out-0", error))
+    answer_markers(ongoing, ("out-0", error))
     again = ongoing.requests[-1]
     assert (again.broker, again.message.markers[0].partitions) == (7, ("out-0",))
-    marked(ongoing, ("out-0", Errors.NONE))
-    marked(ongoing, ("out-1", Errors.NONE))
-    assert known(ongoing).state is S.COMPLETE_COMMIT
+    answer_markers(ongoing, ("out-0", Errors.NONE))
+    answer_markers(ongoing, ("out-1", Errors.NONE))
+    assert transaction_of(ongoing).state is S.COMPLETE_COMMIT
 
 
 @pytest.mark.parametrize("identity", [(9, -1), (-1, 0)])
@@ -236,10 +236,10 @@ def test_the_errors_after_which_a_marker_is_sent_again_are_those_of_kafka():
 def test_a_partition_that_cannot_have_any_data_of_a_transaction_needs_no_marker(ongoing, error):
     """MRH.shouldRemoveTopicPartitionWhenUnsupportedForMessageFormat."""
     end(ongoing, 9, 0)
-    marked(ongoing, ("out-0", error))
-    assert known(ongoing).partitions == ("out-1",)
-    marked(ongoing, ("out-1", Errors.NONE))
-    assert known(ongoing).state is S.COMPLETE_COMMIT
+    answer_markers(ongoing, ("out-0", error))
+    assert transaction_of(ongoing).partitions == ("out-1",)
+    answer_markers(ongoing, ("out-1", Errors.NONE))
+    assert transaction_of(ongoing).state is S.COMPLETE_COMMIT
 
 
 @pytest.mark.parametrize(
@@ -249,9 +249,9 @@ def test_a_marker_that_is_fenced_leaves_the_transaction_prepared_until_it_is_loa
     ongoing, error
 ):
     end(ongoing, 9, 0)
-    marked(ongoing, ("out-0", error))
-    marked(ongoing, ("out-1", Errors.NONE))
-    assert known(ongoing).state is S.PREPARE_COMMIT
+    answer_markers(ongoing, ("out-0", error))
+    answer_markers(ongoing, ("out-1", Errors.NONE))
+    assert transaction_of(ongoing).state is S.PREPARE_COMMIT
     assert end(ongoing, 9, 0).error is Errors.CONCURRENT_TRANSACTIONS
     sent = len(ongoing.requests)
     ongoing.role = TransactionCoordinator(HOME, 3, loading=True)
@@ -263,16 +263,16 @@ def test_a_fence_of_one_marker_does_not_keep_those_of_other_brokers_back(ongoing
     """MRH re-enqueues what another broker did not take, or what a connection lost, all the same."""
     end(ongoing, 9, 0)
     lost = sent_markers(ongoing)[1]
-    marked(ongoing, ("out-0", Errors.INVALID_PRODUCER_EPOCH))
-    marked(ongoing, ("out-1", Errors.NOT_LEADER_OR_FOLLOWER))
+    answer_markers(ongoing, ("out-0", Errors.INVALID_PRODUCER_EPOCH))
+    answer_markers(ongoing, ("out-1", Errors.NOT_LEADER_OR_FOLLOWER))
     ongoing.do(tc.on_markers_lost(ongoing.role, lost, SENT, ongoing.on))
     assert [r.message.markers[0].partitions for r in ongoing.requests[2:]] == [
         ("out-1",),
         ("out-1",),
     ]
-    marked(ongoing, ("out-1", Errors.NONE))
-    assert (known(ongoing).partitions, known(ongoing).sent) == (("out-0",), ())
-    assert known(ongoing).state is S.PREPARE_COMMIT
+    answer_markers(ongoing, ("out-1", Errors.NONE))
+    assert (transaction_of(ongoing).partitions, transaction_of(ongoing).sent) == (("out-0",), ())
+    assert transaction_of(ongoing).state is S.PREPARE_COMMIT
 
 
 def test_what_is_refused_with_a_fenced_marker_is_not_sent_again_and_nothing_completes(desk):
@@ -282,16 +282,16 @@ def test_what_is_refused_with_a_fenced_marker_is_not_sent_again_and_nothing_comp
     end(desk, 9, 0)
     asked = len(desk.requests)
     fenced, later = ("out-0", Errors.INVALID_PRODUCER_EPOCH), ("also-0", Errors.REQUEST_TIMED_OUT)
-    marked(desk, fenced, later)
-    assert (len(desk.requests), known(desk).cancelled) == (asked, True)
-    assert known(desk).partitions == ("also-0", "out-0")
+    answer_markers(desk, fenced, later)
+    assert (len(desk.requests), transaction_of(desk).cancelled) == (asked, True)
+    assert transaction_of(desk).partitions == ("also-0", "out-0")
 
 
 def test_the_answer_to_an_earlier_coordinator_on_this_broker_counts_for_nothing(ongoing):
     """TransactionMarkerRequestCompletionHandler looks at the coordinator epoch first."""
     end(ongoing, 9, 0)
-    marked(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE), tag=MarkersOf(0, "t"))
-    assert known(ongoing).partitions == ("out-0", "out-1")
+    answer_markers(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE), tag=MarkersOf(0, "t"))
+    assert transaction_of(ongoing).partitions == ("out-0", "out-1")
 
 
 def test_a_marker_for_a_partition_that_nobody_leads_waits_for_a_leader(desk):
@@ -357,12 +357,12 @@ def test_a_transaction_that_runs_out_of_time_is_aborted_with_a_bump(ongoing):
 
 def test_a_timeout_at_the_last_epoch_rotates_the_producer_id(ongoing):
     """TCT.shouldHandleTimeoutAtEpochOverflowBoundaryCorrectlyTV2."""
-    at_the_end = known(ongoing).but(producer_epoch=32766)
+    at_the_end = transaction_of(ongoing).but(producer_epoch=32766)
     ongoing.role = ongoing.role.but(transactions=ongoing.role.transactions.set("t", at_the_end))
     ongoing.do(tc.on_timeout(ongoing.role, "t", ongoing.on))
     assert states(ongoing)[-1] == (S.PREPARE_ABORT, 9, 32767)
     assert {m.producer_epoch for m in sent_markers(ongoing)} == {32767}
-    marked(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE))
+    answer_markers(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE))
     assert states(ongoing)[-1] == (S.COMPLETE_ABORT, 10, 0)
 
 
@@ -375,7 +375,7 @@ def test_a_timeout_at_the_last_epoch_rotates_the_producer_id(ongoing):
 )
 def test_behind_the_last_epoch_of_all_only_an_abort_goes_through(ongoing, committed, error, last):
     """TransactionMetadata.prepareAbortOrCommit (KAFKA-20090): the epoch after 32767 is negative."""
-    broken = known(ongoing).but(producer_epoch=32767)
+    broken = transaction_of(ongoing).but(producer_epoch=32767)
     ongoing.role = ongoing.role.but(transactions=ongoing.role.transactions.set("t", broken))
     answer = ongoing.ask(tc.on_end_txn, EndTxn("t", 9, 32767, committed))
     assert answer.error is error
@@ -389,7 +389,7 @@ def test_behind_the_last_epoch_of_all_only_an_abort_goes_through(ongoing, commit
 def test_a_producer_that_was_timed_out_recovers_with_an_abort_and_not_with_a_commit(ongoing):
     """Recorded of Kafka 4.4.0: commit 48, abort NONE with the bumped identity."""
     ongoing.do(tc.on_timeout(ongoing.role, "t", ongoing.on))
-    marked(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE))
+    answer_markers(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE))
     assert end(ongoing, 9, 0, commit=True).error is Errors.INVALID_TXN_STATE
     answer = end(ongoing, 9, 0, commit=False)
     assert (answer.error, answer.producer_id, answer.producer_epoch) == (Errors.NONE, 9, 1)
@@ -398,7 +398,7 @@ def test_a_producer_that_was_timed_out_recovers_with_an_abort_and_not_with_a_com
 
 def test_a_new_coordinator_redoes_from_the_log_and_sends_every_marker_again(ongoing):
     end(ongoing, 9, 0)
-    marked(ongoing, ("out-0", Errors.NONE))
+    answer_markers(ongoing, ("out-0", Errors.NONE))
     sent = len(ongoing.requests)
     ongoing.role = TransactionCoordinator(HOME, 5, loading=True)
     assert add(ongoing, 9, 1, "out-0").error is Errors.COORDINATOR_LOAD_IN_PROGRESS
@@ -407,7 +407,7 @@ def test_a_new_coordinator_redoes_from_the_log_and_sends_every_marker_again(ongo
     ongoing.do(tc.on_loaded(ongoing.role, ongoing.on))
     again = ongoing.requests[sent:]
     assert [r.message.markers[0].partitions for r in again] == [("out-0",), ("out-1",)]
-    assert known(ongoing).last_producer_epoch == -1  # never persisted, KAFKA-20357
+    assert transaction_of(ongoing).last_producer_epoch == -1  # never persisted, KAFKA-20357
 
 
 def test_two_empty_aborts_in_one_log_are_completed_one_behind_the_other_on_load(desk):
@@ -441,13 +441,16 @@ def test_from_version_4_on_a_partition_is_added_by_a_client_of_transaction_versi
     init(desk)
     request = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),), version=version)
     assert error_in(desk.ask(tc.on_add_partitions, request)) is Errors.NONE
-    assert known(desk).client_transaction_version == remembered
+    assert transaction_of(desk).client_transaction_version == remembered
 
 
 @pytest.mark.parametrize("committed", [True, False])
 def test_an_end_that_bumps_remembers_the_epoch_that_it_ended(ongoing, committed):
     end(ongoing, 9, 0, commit=committed)
-    assert (known(ongoing).producer_epoch, known(ongoing).last_producer_epoch) == (1, 0)
+    assert (
+        transaction_of(ongoing).producer_epoch,
+        transaction_of(ongoing).last_producer_epoch,
+    ) == (1, 0)
     assert ongoing.next_producer_id == 10  # no new producer id is drawn for a bump
 
 
@@ -455,7 +458,10 @@ def test_an_end_that_bumps_remembers_the_epoch_that_it_ended(ongoing, committed)
 def test_an_end_that_does_not_bump_keeps_what_it_remembered(ongoing, committed):
     old = EndTxn("t", 9, 0, committed, version=4)
     assert ongoing.ask(tc.on_end_txn, old).error is Errors.NONE
-    assert (known(ongoing).producer_epoch, known(ongoing).last_producer_epoch) == (0, -1)
+    assert (
+        transaction_of(ongoing).producer_epoch,
+        transaction_of(ongoing).last_producer_epoch,
+    ) == (0, -1)
 
 
 def test_a_new_instance_that_aborts_remembers_the_epoch_that_it_fenced(desk):
@@ -463,19 +469,19 @@ def test_a_new_instance_that_aborts_remembers_the_epoch_that_it_fenced(desk):
     init(desk)
     add(desk, 9, 0, "out-0")
     end(desk, 9, 0)
-    marked(desk, ("out-0", Errors.NONE))
+    answer_markers(desk, ("out-0", Errors.NONE))
     add(desk, 9, 1, "out-0")
-    assert (known(desk).producer_epoch, known(desk).last_producer_epoch) == (1, 0)
+    assert (transaction_of(desk).producer_epoch, transaction_of(desk).last_producer_epoch) == (1, 0)
     init(desk)
-    assert (known(desk).producer_epoch, known(desk).last_producer_epoch) == (2, 1)
+    assert (transaction_of(desk).producer_epoch, transaction_of(desk).last_producer_epoch) == (2, 1)
 
 
 def test_a_marker_that_was_not_lost_stays_sent(ongoing):
     end(ongoing, 9, 0)
-    before = known(ongoing).sent
+    before = transaction_of(ongoing).sent
     lost = sent_markers(ongoing)[0]
     ongoing.do(tc.on_markers_lost(ongoing.role, lost, SENT, ongoing.on))
-    assert sorted(known(ongoing).sent) == sorted(before)
+    assert sorted(transaction_of(ongoing).sent) == sorted(before)
 
 
 def test_several_partitions_that_nobody_leads_all_wait(desk):
@@ -483,9 +489,9 @@ def test_several_partitions_that_nobody_leads_all_wait(desk):
     init(desk)
     add(desk, 9, 0, "other-0", "other-1", "out-0")
     end(desk, 9, 0)
-    assert sorted(known(desk).to_send) == ["other-0", "other-1"]
-    marked(desk, ("out-0", Errors.NOT_LEADER_OR_FOLLOWER))
-    assert sorted(known(desk).to_send) == ["other-0", "other-1"]
+    assert sorted(transaction_of(desk).to_send) == ["other-0", "other-1"]
+    answer_markers(desk, ("out-0", Errors.NOT_LEADER_OR_FOLLOWER))
+    assert sorted(transaction_of(desk).to_send) == ["other-0", "other-1"]
     desk.leaders["out-0"] = NOBODY
-    marked(desk, ("out-0", Errors.NOT_LEADER_OR_FOLLOWER))
-    assert sorted(known(desk).to_send) == ["other-0", "other-1", "out-0"]
+    answer_markers(desk, ("out-0", Errors.NOT_LEADER_OR_FOLLOWER))
+    assert sorted(transaction_of(desk).to_send) == ["other-0", "other-1", "out-0"]

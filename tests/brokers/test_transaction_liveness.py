@@ -23,7 +23,7 @@ HOME = "__transaction_state-0"
 SILENCE = TransactionLiveness("t")
 
 
-def opened(rules="kip-1309", *, two_phase=False, interval=5_000):
+def open_transaction(rules="kip-1309", *, two_phase=False, interval=5_000):
     role = TransactionCoordinator(HOME, 2)
     desk = Desk(tc, role, leaders={HOME: 1, "out-0": 3}, rules=rules, two_phase_commit_enable=True)
     limit = NO_TIME_LIMIT if two_phase else 60_000
@@ -40,12 +40,12 @@ def beat(desk, pid=9, epoch=0, name="t"):
     return desk.ask(liveness.on_txn_heartbeat, TxnHeartbeat(name, pid, epoch)).error
 
 
-def watched(desk):
+def list_timers(desk):
     return liveness.timers(desk.role, desk.on)
 
 
 def test_a_heartbeat_is_heard_from_the_owner_only_and_changes_nothing():
-    desk = opened()
+    desk = open_transaction()
     before = desk.role
     assert beat(desk) is Errors.NONE
     assert beat(desk, epoch=1) is Errors.PRODUCER_FENCED
@@ -57,33 +57,33 @@ def test_a_heartbeat_is_heard_from_the_owner_only_and_changes_nothing():
 
 
 def test_silence_aborts_and_fences_as_a_time_out_does():
-    silent, timed_out = opened(), opened()
+    silent, timed_out = open_transaction(), open_transaction()
     silent.do(liveness.on_timer(silent.role, SILENCE, silent.on))
     timed_out.do(tc.on_timeout(timed_out.role, "t", timed_out.on))
     assert silent.written(HOME) == timed_out.written(HOME)
     assert silent.role.transactions["t"].state is S.PREPARE_ABORT
     assert beat(silent) is Errors.PRODUCER_FENCED
-    assert watched(silent) == ()
+    assert list_timers(silent) == ()
 
 
 def test_the_time_limit_runs_beside_it():
-    desk = opened()
-    assert watched(desk) == (SILENCE,)
+    desk = open_transaction()
+    assert list_timers(desk) == (SILENCE,)
     assert tc.why_no_timeout(desk.role, "t") is None
 
 
 def test_nobody_is_watched_who_has_not_promised_heartbeats_or_has_nothing_open():
-    assert watched(opened(interval=0)) == ()
-    desk = opened()
+    assert list_timers(open_transaction(interval=0)) == ()
+    desk = open_transaction()
     desk.instant = False
     desk.ask(tc.on_end_txn, EndTxn("t", 9, 0, True))
-    assert watched(desk) == ()
+    assert list_timers(desk) == ()
 
 
 def test_what_was_promised_is_known_to_the_next_coordinator():
-    desk = opened()
+    desk = open_transaction()
     desk.do(tc.on_loaded(TransactionCoordinator(HOME, 3, loading=True), desk.on))
-    assert watched(desk) == (SILENCE,)
+    assert list_timers(desk) == (SILENCE,)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_what_was_promised_is_known_to_the_next_coordinator():
     ],
 )
 def test_whether_a_two_phase_commit_is_watched_is_a_question_of_design(rules, plain, two_phase):
-    assert len(watched(opened(rules))) == plain
-    assert len(watched(opened(rules, two_phase=True))) == two_phase
+    assert len(list_timers(open_transaction(rules))) == plain
+    assert len(list_timers(open_transaction(rules, two_phase=True))) == two_phase
 
 
 def test_a_heartbeat_needs_what_the_page_says():
@@ -109,13 +109,13 @@ def test_a_heartbeat_needs_what_the_page_says():
 def test_every_producer_that_promises_heartbeats_is_watched_however_often_they_come(
     interval, timers
 ):
-    found = watched(opened(interval=interval))
+    found = list_timers(open_transaction(interval=interval))
     assert tuple(t for t in found if isinstance(t, TransactionLiveness)) == timers
 
 
 def test_nobody_is_watched_before_the_first_partition_or_by_a_coordinator_that_reads_its_log():
-    desk = opened()
-    assert watched(desk) == (SILENCE,)
+    desk = open_transaction()
+    assert list_timers(desk) == (SILENCE,)
     known = desk.role.transactions["t"]
     idle = desk.role.transactions.set("t", known.but(state=S.EMPTY))
     assert liveness.timers(desk.role.but(transactions=idle), desk.on) == ()
@@ -123,7 +123,7 @@ def test_nobody_is_watched_before_the_first_partition_or_by_a_coordinator_that_r
 
 
 def test_a_timer_of_another_kind_is_the_coordinator_s_own():
-    desk = opened()
+    desk = open_transaction()
     idle = desk.role.transactions.set("t", desk.role.transactions["t"].but(state=S.EMPTY))
     desk.role = desk.role.but(transactions=idle)
     desk.do(liveness.on_timer(desk.role, TransactionalIdExpiry("t"), desk.on))

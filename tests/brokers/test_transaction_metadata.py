@@ -16,12 +16,12 @@ from kipviz.brokers.transactions.transaction_checks import (
 from kipviz.brokers.transactions.transaction_metadata import (
     Identity,
     TransactionMetadata,
+    add_partitions,
     completion_of,
     decision_of,
     error_for_version,
     is_end_txn_retry,
     is_overflow_retry,
-    joined,
     metadata_of,
     next_identity,
     why_not_timed_out,
@@ -292,7 +292,7 @@ def test_a_transaction_begins_with_its_first_partition_or_with_the_abort_of_none
     """TransactionMetadata.prepareAddPartitions, prepareAbortOrCommit."""
     known = metadata(state, start_timestamp_ms=100)
     began = 100 if state is S.ONGOING else 700
-    assert joined(known, ("out-0",), 2, 700).start_timestamp_ms == began
+    assert add_partitions(known, ("out-0",), 2, 700).start_timestamp_ms == began
     assert decision_of(known, FRESH, committed=False, now_ms=700).start_timestamp_ms == began
 
 

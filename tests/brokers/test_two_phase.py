@@ -65,7 +65,7 @@ def mark(desk):
     desk.do(tc.on_markers_answered(desk.role, response, MarkersOf(2, "t"), desk.on))
 
 
-def opened(epoch=0, rules="kip-939"):
+def open_transaction(epoch=0, rules="kip-939"):
     """A transaction of producer 9 that has written to out-0 in this epoch."""
     desk = at_desk(rules)
     for _ in range(epoch + 1):
@@ -130,7 +130,7 @@ def test_the_setting_is_asked_before_whether_keeping_is_served():
 
 
 def test_a_transaction_of_a_two_phase_commit_has_no_time_limit_and_others_keep_theirs():
-    desk = opened()
+    desk = open_transaction()
     assert desk.role.transactions["t"].timeout_ms == NO_TIME_LIMIT
     assert "no time limit" in (tc.why_no_timeout(desk.role, "t") or "")
     bounded = at_desk()
@@ -140,7 +140,7 @@ def test_a_transaction_of_a_two_phase_commit_has_no_time_limit_and_others_keep_t
 
 
 def test_without_keeping_an_open_transaction_is_aborted_as_ever():
-    desk = opened()
+    desk = open_transaction()
     assert init(desk).error is Errors.CONCURRENT_TRANSACTIONS
     mark(desk)
     assert ids(init(desk)) == ((9, 2), (-1, -1))
@@ -153,7 +153,7 @@ def test_where_nothing_is_open_keeping_is_an_ordinary_start():
 
 
 def test_a_kept_transaction_stays_as_it_is_and_its_next_owner_is_logged():
-    desk = opened(epoch=3)
+    desk = open_transaction(epoch=3)
     answer = init(desk, keep=True)
     assert isinstance(answer, InitProducerId2PcResponse)
     assert ids(answer) == ((9, 4), (9, 3))
@@ -161,7 +161,7 @@ def test_a_kept_transaction_stays_as_it_is_and_its_next_owner_is_logged():
 
 
 def test_who_keeps_a_kept_transaction_fences_who_kept_it_before():
-    desk = opened()
+    desk = open_transaction()
     assert ids(init(desk, keep=True)) == ((9, 1), (9, 0))
     assert ids(init(desk, keep=True)) == ((9, 2), (9, 0))
     for epoch in (0, 1):
@@ -170,7 +170,7 @@ def test_who_keeps_a_kept_transaction_fences_who_kept_it_before():
 
 
 def test_nothing_joins_a_kept_transaction():
-    desk = opened()
+    desk = open_transaction()
     init(desk, keep=True)
     assert add(desk, 9, 0, "out-1") is Errors.PRODUCER_FENCED
     assert add(desk, 9, 1, "out-1") is Errors.INVALID_TXN_STATE
@@ -179,7 +179,7 @@ def test_nothing_joins_a_kept_transaction():
 @pytest.mark.parametrize("commit", [True, False])
 def test_the_end_of_a_kept_transaction_is_above_the_epoch_that_ended_it(commit):
     """The example of pull request 21735: data at 100, kept at 101, complete at 102; from 3 here."""
-    desk = opened(epoch=3)
+    desk = open_transaction(epoch=3)
     init(desk, keep=True)
     answer = end(desk, 9, 4, commit=commit)
     assert (answer.error, answer.producer_id, answer.producer_epoch) == (Errors.NONE, 9, 5)
@@ -192,7 +192,7 @@ def test_the_end_of_a_kept_transaction_is_above_the_epoch_that_ended_it(commit):
 
 
 def test_a_repeated_end_of_a_kept_transaction_is_answered_as_the_first():
-    desk = opened()
+    desk = open_transaction()
     init(desk, keep=True)
     first = end(desk, 9, 1)
     assert end(desk, 9, 1).error is Errors.CONCURRENT_TRANSACTIONS
@@ -203,7 +203,7 @@ def test_a_repeated_end_of_a_kept_transaction_is_answered_as_the_first():
 def test_a_late_copy_of_that_end_cannot_touch_the_next_transaction_unless_the_epoch_is_not_bumped():
     answers = {}
     for rules in ("kip-939", "kip-939+kept_completion=as_kept"):
-        desk = opened(rules=rules)
+        desk = open_transaction(rules=rules)
         init(desk, keep=True)
         own = end(desk, 9, 1)
         mark(desk)
@@ -213,7 +213,7 @@ def test_a_late_copy_of_that_end_cannot_touch_the_next_transaction_unless_the_ep
 
 
 def test_at_the_last_epoch_a_kept_transaction_is_ended_by_a_fresh_producer_id():
-    desk = opened()
+    desk = open_transaction()
     known = desk.role.transactions["t"].but(producer_epoch=32_766)
     desk.role = desk.role.but(transactions=desk.role.transactions.set("t", known))
     assert ids(init(desk, keep=True)) == ((10, 0), (9, 32_766))
@@ -227,7 +227,7 @@ def test_at_the_last_epoch_a_kept_transaction_is_ended_by_a_fresh_producer_id():
 
 
 def test_the_next_coordinator_knows_from_the_log_who_may_end_a_kept_transaction():
-    desk = opened()
+    desk = open_transaction()
     init(desk, keep=True)
     fresh = TransactionCoordinator(HOME, 3, loading=True)
     desk.do(tc.on_loaded(fresh, desk.on))
@@ -236,7 +236,7 @@ def test_the_next_coordinator_knows_from_the_log_who_may_end_a_kept_transaction(
 
 
 def test_pull_request_22704_logs_nothing_and_leaves_the_old_owner_in_power():
-    desk = opened(rules="kip-939+keep_prepared=the_same")
+    desk = open_transaction(rules="kip-939+keep_prepared=the_same")
     before = states(desk)
     assert ids(init(desk, keep=True)) == ((9, 0), (9, 0))
     assert states(desk) == before
@@ -251,7 +251,7 @@ def test_a_producer_without_two_phase_commit_is_answered_in_its_own_version():
 
 def test_below_transaction_version_2_a_kept_transaction_leaves_the_identity_that_ended_it():
     """Kept before the downgrade: the answer of the older version could not tell another identity."""
-    desk = opened()
+    desk = open_transaction()
     assert ids(init(desk, keep=True)) == ((9, 1), (9, 0))
     features = desk.on.image.features.but(transaction_version=1)
     desk.image = {"features": features}
@@ -281,6 +281,6 @@ def test_the_time_limit_that_a_producer_of_a_two_phase_commit_names_is_not_looke
 def test_a_kept_transaction_takes_a_new_producer_id_only_behind_the_last_epoch(epoch, drawn):
     known = TransactionMetadata("t", 4, epoch, S.ONGOING, partitions=("out-0",))
     desk = at_desk()
-    kept = two_phase.kept(known, desk.on)
+    kept = two_phase.keep_transaction(known, desk.on)
     assert kept.new_producer_ids == drawn
     assert kept.record.next_producer_id == (desk.next_producer_id if drawn else 4)

@@ -208,7 +208,7 @@ class Page:
         made = self._firefox._send("browsingContext.captureScreenshot", context=self._context)
         path.write_bytes(b64decode(made["data"]))
 
-    def printed(self) -> bytes:
+    def print_page(self) -> bytes:
         """The page on paper, as a PDF."""
         made = self._firefox._send("browsingContext.print", context=self._context)
         return b64decode(made["data"])

@@ -34,14 +34,14 @@ MEASURE = """([words, font]) => {
 }"""
 
 
-def measured(page: Page, words: Iterable[str], weight: int, size: int, face: str) -> list[float]:
+def measure(page: Page, words: Iterable[str], weight: int, size: int, face: str) -> list[float]:
     """Return how many px a browser needs for each text."""
     return page.evaluate(MEASURE, [list(words), f"{weight} {size}px {face}"])
 
 
 def widths(page: Page, weight: int) -> dict[str, int]:
     """Return the width of each character in thousandths of its size, as the browser draws it now."""
-    found = measured(page, CHARACTERS, weight, 1000, f"'{FACE}'")
+    found = measure(page, CHARACTERS, weight, 1000, f"'{FACE}'")
     return {letter: round(width) for letter, width in zip(CHARACTERS, found, strict=True)}
 
 

@@ -96,7 +96,7 @@ def show(open_file, tmp_path, payloads):
     return show_one
 
 
-def found(shown) -> list[str]:
+def find_problems(shown) -> list[str]:
     return [*shown.evaluate(AXE), *shown.evaluate(CONTRAST)]
 
 
@@ -110,18 +110,18 @@ def focus(shown) -> None:
 )
 def test_axe_finds_nothing_whatever_is_open(show, scheme, width):
     shown = show("share", scheme=scheme, width=width)
-    wrong = {"first screen": found(shown)}
+    wrong = {"first screen": find_problems(shown)}
     while not shown.locator(".kv-record.kv-pending").count():
         shown.keyboard.press("ArrowRight")
-    wrong["mid-run"] = found(shown)
+    wrong["mid-run"] = find_problems(shown)
     for key in OPENS:
         shown.keyboard.press(key)
         shown.wait_for_timeout(30)  # what is brought into view moves in the next frame
-        wrong[key] = found(shown)
+        wrong[key] = find_problems(shown)
         focus(shown)
         shown.keyboard.press("Escape")
     shown.keyboard.press("P")
-    wrong["presenting"] = found(shown)
+    wrong["presenting"] = find_problems(shown)
     assert {name: words for name, words in wrong.items() if words} == {}
 
 
@@ -131,14 +131,14 @@ def test_axe_finds_nothing_at_a_violation_a_question_and_a_difference(show, sche
     shown = show("broken", scheme=scheme)
     shown.keyboard.press("End")
     shown.locator(".kv-verdict").first.click()
-    wrong["violation"] = found(shown)
+    wrong["violation"] = find_problems(shown)
     shown = show("stuck", scheme=scheme)
     shown.locator(".kv-options button").first.click()
-    wrong["answered"] = found(shown)
+    wrong["answered"] = find_problems(shown)
     shown = show("compare", scheme=scheme, width=800 if scheme == "light" else 1280)
     shown.keyboard.press("End")
     shown.keyboard.press("r")
-    wrong["difference"] = found(shown)
+    wrong["difference"] = find_problems(shown)
     assert {place: words for place, words in wrong.items() if words} == {}
 
 
@@ -158,4 +158,4 @@ def test_two_steppers_in_a_notebook_s_theme_share_no_name(open_file, tmp_path, p
     shown.wait_for_function("() => document.querySelectorAll('.kv-say:not(:empty)').length === 2")
     twice = "() => [...document.querySelectorAll('[id]')].map(({ id }) => id).filter((id, n, all) => all.indexOf(id) !== n)"
     assert shown.evaluate(twice) == []
-    assert found(shown) == []
+    assert find_problems(shown) == []

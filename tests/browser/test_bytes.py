@@ -36,7 +36,7 @@ def rows(page) -> list[list[str]]:
     )
 
 
-def lit(page) -> str:
+def lit_digits(page) -> str:
     """The hex digits that are lit."""
     runs = page.locator(".kv-dump .kv-place-lit").all_inner_texts()
     return " ".join(runs)
@@ -68,17 +68,17 @@ def test_the_page_and_python_read_the_same_fields_out_of_the_bytes(show, payload
 def test_the_keyboard_walks_through_the_fields_and_lights_their_bytes(show, payload):
     page, message = show("EndTxn COMMIT")
     assert page.evaluate("document.activeElement.innerText") == "Size"
-    assert lit(page) == "00 00 00 2c"
+    assert lit_digits(page) == "00 00 00 2c"
     page.keyboard.press("ArrowDown")  # the heading lights the whole header
-    assert lit(page).replace(" ", "") == message["bytes"][1][8:58]
+    assert lit_digits(page).replace(" ", "") == message["bytes"][1][8:58]
     page.keyboard.press("ArrowDown")
-    assert lit(page) == "00 1a"
+    assert lit_digits(page) == "00 1a"
     row = page.locator(".kv-places tr.kv-place-lit")
     assert "RequestApiKey" in row.inner_text()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")  # there is nothing above the first
-    assert lit(page) == "00 00 00 2c"
+    assert lit_digits(page) == "00 00 00 2c"
     page.keyboard.press("Escape")
     assert page.locator(".kv-bytes").is_hidden()
 

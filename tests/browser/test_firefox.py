@@ -21,7 +21,7 @@ from tests.browser.harness import (
     write_notebook,
 )
 from tests.browser.test_one_screen import IN_SIGHT, NEEDED, TALL
-from tests.browser.test_results import stored
+from tests.browser.test_results import store_notebook
 
 pytestmark = [
     pytest.mark.browser,
@@ -195,7 +195,7 @@ def test_jupyterlab_runs_a_notebook_and_no_key_reaches_it_before_the_stepper_has
 
 
 def test_a_notebook_that_nobody_ran_shows_the_picture(lab, opened, request):
-    stored(lab.root / "unrun.ipynb", kipviz.open("kip-1289-group-commit"))
+    store_notebook(lab.root / "unrun.ipynb", kipviz.open("kip-1289-group-commit"))
     page = opened(lab.address("unrun.ipynb"), 1280, 800)
     page.wait("() => document.querySelector('.jp-RenderedHTML img')?.naturalWidth > 500")
     look(page, "unrun", request)

@@ -15,7 +15,7 @@ from kipviz.views.exports.svg import svg
 from kipviz.widgets.lab import open_trace, stepper_of
 from kipviz.widgets.pages.page import page as page_of
 from tests.browser.bare_page import wait_painted, write_page
-from tests.views.hostile import HOSTILE, SEEN, poisoned
+from tests.views.hostile import HOSTILE, SEEN, poison
 
 pytestmark = pytest.mark.browser
 STORY = "kip-1289-lock-expiry"
@@ -29,7 +29,7 @@ def payload():
     stepper.step = 30
     free = [c for c in stepper._line.choices_at(30) if c["enabled"] and not c["taken"]]
     stepper.take(free[-1]["id"])
-    bad = poisoned({**stepper.payload, "branches": list(stepper.branches)})
+    bad = poison({**stepper.payload, "branches": list(stepper.branches)})
     bad["title"] = HOSTILE
     for branch in bad["branches"]:
         branch["name"] = HOSTILE

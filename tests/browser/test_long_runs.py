@@ -26,7 +26,7 @@ def long_run() -> dict[str, Any]:
     return payload
 
 
-def found(page) -> str:
+def count_found(page) -> str:
     return page.locator(".kv-find-count").inner_text()
 
 
@@ -78,11 +78,11 @@ def test_search_counts_its_hits_and_goes_around_them(show):
     page = show(payload)
     page.keyboard.press("/")
     page.keyboard.type("broker 5 crashes")
-    assert found(page) == f"{len(crashes)} found"
+    assert count_found(page) == f"{len(crashes)} found"
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
     assert step_of(page) == crashes[1]
-    assert found(page) == f"2 of {len(crashes)} found"
+    assert count_found(page) == f"2 of {len(crashes)} found"
     page.keyboard.press("Shift+Enter")
     assert step_of(page) == crashes[0]
     marks = page.locator(".kv-hits").get_attribute("d")
@@ -100,15 +100,15 @@ def test_filters_take_a_lane_a_message_a_state_or_faults(show):
     page = show(payload)
     page.keyboard.press("/")
     page.get_by_label("faults only").check()
-    assert found(page) == f"{faults} found"
+    assert count_found(page) == f"{faults} found"
     page.get_by_label("faults only").uncheck()
     page.get_by_label("state or property").select_option("state PREPARE_COMMIT")
-    assert found(page) == f"{reached} found"
+    assert count_found(page) == f"{reached} found"
     page.get_by_label("state or property").select_option("any state")
     page.get_by_label("kind of message").select_option("EndTxn")
-    assert found(page) == f"{ended} found"
+    assert count_found(page) == f"{ended} found"
     page.get_by_label("lane", exact=True).select_option("src")
-    assert found(page) == "0 found"
+    assert count_found(page) == "0 found"
 
 
 def test_show_only_these_folds_everything_else_in_the_diagram_and_the_table(show):
@@ -151,7 +151,7 @@ def test_where_nothing_is_left_to_find_the_model_may_be_asked_to_go_on(show):
     page.keyboard.press("End")
     page.keyboard.press("/")
     page.keyboard.type("abort")
-    assert found(page) == "0 found"
+    assert count_found(page) == "0 found"
     page.get_by_role("button", name="run until it happens").click()
     asked = page.evaluate("() => window.model.get('command')")
     assert {name: asked[name] for name in ("do", "kind", "wanted", "step")} == {

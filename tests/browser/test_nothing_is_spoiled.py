@@ -123,7 +123,7 @@ def test_a_fault_by_words_names_no_moment_after_the_question(show, broken):
 def test_a_prediction_is_told_neither_by_a_menu_nor_by_the_keys_in_the_diagram(show, broken):
     page = show({**broken, "questions": []}, width=1280, height=1000, step=30)
 
-    def told() -> tuple[list[str], list[str]]:
+    def read_menu_and_keys() -> tuple[list[str], list[str]]:
         page.locator(".kv-head", has_text="Broker 3").click()
         menu = page.locator(".kv-menu .kv-what").all_inner_texts()
         page.keyboard.press("Escape")
@@ -131,13 +131,13 @@ def test_a_prediction_is_told_neither_by_a_menu_nor_by_the_keys_in_the_diagram(s
         keys = page.locator(".kv-flying .kv-key").all_text_contents()
         return [words for words in menu if "arrives" in words], [key for key in keys if key]
 
-    assert all(told())
+    assert all(read_menu_and_keys())
     page.keyboard.press("q")
     assert page.locator(".kv-options button").count() > 1
-    assert told() == ([], [])
+    assert read_menu_and_keys() == ([], [])
     page.keyboard.press("1")
     page.keyboard.press("ArrowRight")
-    assert all(told()), "the answer was shown"
+    assert all(read_menu_and_keys()), "the answer was shown"
     assert no_error(page)
 
 

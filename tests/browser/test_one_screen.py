@@ -10,7 +10,7 @@ import pytest
 from kipviz.widgets.comparing.compare import Compare
 from kipviz.widgets.lab import open_run
 from tests.browser.bare_page import no_error, step_of
-from tests.widgets.branched import branched
+from tests.widgets.branched import branch_story
 
 pytestmark = pytest.mark.browser
 
@@ -236,7 +236,7 @@ def test_every_answer_and_the_checkpoints_are_whole_beside_a_note_of_four_lines(
 
 @pytest.mark.parametrize(("width", "height"), [(592, 768), (833, 800), (1256, 800)])
 def test_on_a_branch_the_checkpoints_take_one_row(show, width, height):
-    stepper = branched()
+    stepper = branch_story()
     page = show(
         stepper.payload, branches=stepper.branches, branch=1, step=31, width=width, height=height
     )
@@ -255,7 +255,7 @@ def test_on_a_branch_the_checkpoints_take_one_row(show, width, height):
     ("width", "letters"), [(592, 4), (833, 9), (900, 16), (1256, 16), (1600, 16)]
 )
 def test_the_list_of_branches_has_room_beside_the_tools(show, width, letters):
-    stepper = branched()
+    stepper = branch_story()
     page = show(
         stepper.payload, branches=stepper.branches, branch=1, step=31, width=width, height=800
     )

@@ -38,7 +38,7 @@ def show(open_file, tmp_path):
         context.set_offline(False)
 
 
-def said(shown) -> str:
+def sentence(shown) -> str:
     return shown.locator(".kv-say").inner_text()
 
 
@@ -50,15 +50,15 @@ def fragment(shown) -> str:
 def test_keys_step_through_a_page_from_disk(show):
     payload = flow.share_payload()
     shown = show(payload)
-    assert said(shown) == payload["steps"][0]["sentence"]
+    assert sentence(shown) == payload["steps"][0]["sentence"]
     shown.keyboard.press("ArrowRight")  # no click: the page has the focus at once
-    assert said(shown) == payload["bigs"][0]["say"]
+    assert sentence(shown) == payload["bigs"][0]["say"]
     shown.keyboard.press("Shift+ArrowRight")
     step = payload["bigs"][0]["to"]
-    assert said(shown) == payload["steps"][step]["sentence"]
+    assert sentence(shown) == payload["steps"][step]["sentence"]
     assert fragment(shown) == f"#step={step}"
     shown.keyboard.press("Home")
-    assert said(shown) == payload["steps"][0]["sentence"]
+    assert sentence(shown) == payload["steps"][0]["sentence"]
     assert shown.locator(".kv-error").is_hidden()
 
 
@@ -66,18 +66,18 @@ def test_an_address_opens_a_page_at_a_step_and_leads_to_another_one(show):
     payload = flow.share_payload()
     shown = show(payload, fragment="#step=7")
     shown.keyboard.press("Shift+ArrowRight")
-    assert said(shown) == payload["steps"][8]["sentence"]
+    assert sentence(shown) == payload["steps"][8]["sentence"]
     shown.evaluate("() => { location.hash = '#step=3' }")
     expect(shown.locator(".kv-place")).to_contain_text("message 3 of")
     shown.keyboard.press("Shift+ArrowRight")
-    assert said(shown) == payload["steps"][4]["sentence"]
+    assert sentence(shown) == payload["steps"][4]["sentence"]
 
 
 @pytest.mark.parametrize("nonsense", ["#step=many", "#step=-4&branch=99", "#", "#%E0%A4%A"])
 def test_an_address_that_says_nothing_opens_at_the_start(show, nonsense):
     payload = flow.share_payload()
     shown = show(payload, fragment=nonsense)
-    assert said(shown) == payload["steps"][0]["sentence"]
+    assert sentence(shown) == payload["steps"][0]["sentence"]
 
 
 def test_another_choice_is_refused_in_words_because_there_is_no_model(show):
@@ -101,7 +101,7 @@ def test_a_packed_run_of_the_model_steps_to_its_end(show):
     shown = show(told)
     assert shown.locator("#payload").get_attribute("type") == "application/gzip"
     shown.keyboard.press("End")
-    assert said(shown) == told["steps"][-1]["sentence"]
+    assert sentence(shown) == told["steps"][-1]["sentence"]
 
 
 def test_text_stays_text_in_a_page(show):
@@ -150,13 +150,13 @@ def test_a_page_runs_its_own_script_and_no_other_one(open_file, tmp_path):
     file.write_text(text.replace("</main>", f"</main>{injected}"), encoding="utf-8")
     shown = open_file(file)
     shown.wait_for_selector(".kv-say:not(:empty)")
-    assert said(shown) == payload["steps"][0]["sentence"]
+    assert sentence(shown) == payload["steps"][0]["sentence"]
     shown.evaluate(
         "() => { const s = document.createElement('script'); s.textContent = "
         "\"document.title = 'foreign'\"; document.body.append(s) }"
     )
     shown.keyboard.press("ArrowRight")
-    assert said(shown) == payload["bigs"][0]["say"]
+    assert sentence(shown) == payload["bigs"][0]["say"]
     assert shown.title() != "foreign"
 
 

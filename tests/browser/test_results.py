@@ -109,7 +109,7 @@ def test_the_arrow_keys_go_from_story_to_story_and_no_key_reaches_the_notebook(
         page.screenshot(path=f"{PICTURES}/stories-light.png")
 
 
-def stored(path, *shown) -> None:
+def store_notebook(path, *shown) -> None:
     """Write a notebook that stores what each of these shows, as it is in a fresh clone."""
     cells = []
     for number, each in enumerate(shown, 1):
@@ -128,7 +128,7 @@ def test_a_run_and_a_comparison_that_nobody_ran_are_pictures_and_their_words_are
 ) -> None:
     run = kipviz.open("kip-1289-group-commit")
     both = kipviz.compare("kip-1289-lock-expiry", "finding-D", "repaired")
-    stored(lab.root / "pictures.ipynb", run, both)
+    store_notebook(lab.root / "pictures.ipynb", run, both)
     page = open_notebook(name="pictures.ipynb", width=1280, height=800, scheme=scheme).page
     for shown, cell in zip((run, both), page.locator(".jp-CodeCell").all(), strict=True):
         picture = cell.locator("img")
@@ -146,7 +146,7 @@ def test_a_run_and_a_comparison_that_nobody_ran_are_pictures_and_their_words_are
 
 
 def test_a_notebook_that_nobody_ran_shows_the_table_and_the_picture(lab, open_notebook) -> None:
-    stored(lab.root / "stored.ipynb", kipviz.verdicts("kip-1289-small", ["finding-I"]))
+    store_notebook(lab.root / "stored.ipynb", kipviz.verdicts("kip-1289-small", ["finding-I"]))
     page = open_notebook(name="stored.ipynb", width=1280, height=800).page
     table = page.locator(".jp-RenderedHTML")
     expect(table.locator("summary")).to_have_text(

@@ -15,7 +15,7 @@ from kipviz.widgets.pages.page import page as page_of
 from kipviz.widgets.stepping.stepper import Stepper
 from tests.browser.bare_page import wait_painted, write_page
 from tests.widgets import flow
-from tests.widgets.branched import branched
+from tests.widgets.branched import branch_story
 
 pytestmark = pytest.mark.browser
 TWO = "kip-1289-two-members"
@@ -54,7 +54,7 @@ def go_to(shown, branch: int, step: int) -> None:
 
 def branched_and_changed():
     """A story with branches, and with two lines under another setting, one of which has a branch."""
-    stepper = branched()
+    stepper = branch_story()
     for change in ("replication=stepwise", "crash_broker=1"):
         stepper.branch, stepper.step = 0, 30
         stepper.change(change)
@@ -107,7 +107,7 @@ def offline(open_file, tmp_path):
         context.set_offline(False)
 
 
-def saved(shown, button, folder):
+def save_file(shown, button, folder):
     with shown.expect_download() as coming:
         shown.get_by_role("button", name=button, exact=True).click()
     path = folder / coming.value.suggested_filename
@@ -122,9 +122,9 @@ def test_an_exported_page_shares_itself_without_a_network(offline, tmp_path):
     shown.keyboard.press("s")
     stepper.step = 40
     assert link_on(shown) == stepper.permalink()
-    assert saved(shown, "SVG", tmp_path).name == "kip-1289-lock-expiry-step-40.svg"
-    assert saved(shown, "PNG", tmp_path).read_bytes().startswith(b"\x89PNG")
-    diagram = saved(shown, "Mermaid", tmp_path).read_text(encoding="utf-8")
+    assert save_file(shown, "SVG", tmp_path).name == "kip-1289-lock-expiry-step-40.svg"
+    assert save_file(shown, "PNG", tmp_path).read_bytes().startswith(b"\x89PNG")
+    diagram = save_file(shown, "Mermaid", tmp_path).read_text(encoding="utf-8")
     assert diagram == mermaid(stepper.payload)
     for name in ("page", "trace file", "pytest", "PlantUML", "ITF", "ShiViz"):
         assert shown.get_by_role("button", name=name, exact=True).is_disabled()
@@ -136,14 +136,16 @@ def test_an_exported_page_shares_itself_without_a_network(offline, tmp_path):
 def test_a_diagram_of_a_hostile_run_is_the_same_from_page_and_python(show, tmp_path, seed):
     stepper = stepper_of(runs.replay(Task(TWO, "finding-D", "hostile", seed)))
     shown = show(stepper)
-    assert saved(shown, "Mermaid", tmp_path).read_text(encoding="utf-8") == mermaid(stepper.payload)
+    assert save_file(shown, "Mermaid", tmp_path).read_text(encoding="utf-8") == mermaid(
+        stepper.payload
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_picture_looks_like_the_screen_and_reaches_nothing(show, tmp_path, scheme, open_file):
     stepper = stepper_of(runs.play("kip-1289-lock-expiry"))
     shown = show(stepper, step=40, theme=scheme, scheme=scheme)
-    path = saved(shown, "SVG", tmp_path)
+    path = save_file(shown, "SVG", tmp_path)
     text = path.read_text(encoding="utf-8")
     for word in ("<style", "<script", "var(", "color(srgb", "class=", "http://", "https://"):
         assert word not in text.replace('xmlns="http://www.w3.org/2000/svg"', ""), word

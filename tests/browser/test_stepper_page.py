@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 Open = Callable[..., Any]
 
 
-def said(page) -> str:
+def sentence(page) -> str:
     return page.locator(".kv-say").inner_text()
 
 
@@ -31,10 +31,10 @@ def test_right_is_one_big_step_and_shift_right_is_one_message(show):
     page = show(payload)
     page.keyboard.press("ArrowRight")
     assert step_of(page) == payload["bigs"][0]["to"] - 1
-    assert said(page) == payload["bigs"][0]["say"]
+    assert sentence(page) == payload["bigs"][0]["say"]
     page.keyboard.press("Shift+ArrowRight")
     assert step_of(page) == payload["bigs"][0]["to"]
-    assert said(page) == payload["steps"][step_of(page)]["sentence"]
+    assert sentence(page) == payload["steps"][step_of(page)]["sentence"]
     page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("ArrowLeft")
     assert step_of(page) == 0
@@ -54,7 +54,7 @@ def test_a_long_big_step_rests_after_six_messages_at_most_and_says_which_part_it
         assert step_of(page) == stop
         head = page.locator(".kv-context").inner_text()
         assert head == f"{number} · {long['title']} (part {part} of 4)"
-    assert said(page) == long["say"], "the end of the whole is told in its own words"
+    assert sentence(page) == long["say"], "the end of the whole is told in its own words"
     for stop in [*stops[-2::-1], long["from"] - 1]:
         page.keyboard.press("ArrowLeft")
         assert step_of(page) == stop
@@ -194,12 +194,12 @@ def test_a_branch_is_followed_and_the_old_line_stays(show):
         {"id": command["id"], **respond(command)},
     )
     assert (step_of(page), page.evaluate("() => window.model.get('branch')")) == (41, 1)
-    assert "Broker 5 is gone" in said(page)
+    assert "Broker 5 is gone" in sentence(page)
     assert page.locator(".kv-branch").input_value() == "1"
     assert page.locator(".kv-down").count() == 1
     page.keyboard.press("[")
     assert page.evaluate("() => window.model.get('branch')") == 0
-    assert said(page) == payload["steps"][41]["sentence"]
+    assert sentence(page) == payload["steps"][41]["sentence"]
     page.keyboard.press("Shift+ArrowLeft")
     assert step_of(page) == 40, "the focus survives a redraw of the button that had it"
     sent = page.evaluate("() => window.model.get('command').id")
@@ -459,7 +459,7 @@ def small_payload(**changes: Any) -> dict[str, Any]:
 def test_a_trace_without_big_steps_or_anything_else_still_steps(show):
     page = show(small_payload(lanes=[{"id": "a", "title": "A", "first": True}]))
     page.keyboard.press("ArrowRight")
-    assert (step_of(page), said(page)) == (1, "Sentence 1.")
+    assert (step_of(page), sentence(page)) == (1, "Sentence 1.")
     page.keyboard.press("ArrowLeft")
     for key in ("ArrowLeft", "f", "b", "]", "a", "w", "?", "5", "End", "ArrowRight"):
         page.keyboard.press(key)
@@ -496,7 +496,7 @@ LOOK = """() => {
 }"""
 
 
-def expected(
+def expected_picture(
     line: Any, history: list[dict[str, Any]], messages: list[Any], k: int
 ) -> dict[str, Any]:
     """The same picture from the recorder's own state, which knows nothing of rows and branches."""
@@ -549,9 +549,9 @@ def test_a_branch_of_a_branch_shows_at_every_step_what_really_was(show):
         page.evaluate("branch => window.model.set('branch', branch)", number)
         for k in range(40, line.last + 1):
             page.evaluate("step => window.model.set('step', step)", k)
-            assert page.evaluate(LOOK) == expected(line, histories[number], messages[number], k), (
-                f"branch {number}, step {k}"
-            )
+            assert page.evaluate(LOOK) == expected_picture(
+                line, histories[number], messages[number], k
+            ), f"branch {number}, step {k}"
     assert no_error(page)
 
 

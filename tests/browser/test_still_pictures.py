@@ -13,7 +13,7 @@ from kipviz.views.exports.image import image
 from kipviz.views.exports.svg import SANS, _wide, svg
 from kipviz.widgets.comparing.compare import Compare
 from kipviz.widgets.lab import open_run
-from tests.browser.letter_widths import FACE, TABLE, measured, module
+from tests.browser.letter_widths import FACE, TABLE, measure, module
 
 pytestmark = pytest.mark.browser
 
@@ -54,7 +54,7 @@ def test_the_table_of_letters_is_what_the_browser_measures(sheet) -> None:
 def test_no_sentence_is_drawn_wider_than_it_is_counted(sheet, weight: int) -> None:
     payload = open_run("kip-1289-lock-expiry", "repaired").payload
     words = sorted({step["sentence"] for step in payload["steps"]} | {"WAWA _M_ COMMIT @ 100"})
-    drawn = measured(sheet, words, weight, 12, SANS)
+    drawn = measure(sheet, words, weight, 12, SANS)
     for text, wide in zip(words, drawn, strict=True):
         assert wide <= _wide(text, 12, weight) * 1.005, text
 

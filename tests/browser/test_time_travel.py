@@ -19,7 +19,7 @@ def trait(page, name: str) -> Any:
     return page.evaluate("name => window.model.get(name)", name)
 
 
-def grown() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def grow_branches() -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The share flow with two branches from the main line and one from a branch."""
     respond = flow.Responder(flow.share_flow())
     first = respond({"branch": 0, "step": 40, "choice": "crash-src"})["branch"]
@@ -81,7 +81,7 @@ def test_g_goes_to_a_number_or_to_words_of_a_title(show):
 
 
 def test_forward_follows_the_branch_visited_last_after_going_back_above_the_fork(show):
-    payload, branches = grown()
+    payload, branches = grow_branches()
     page = show(payload, branches=branches, branch=3, step=45)
     for _ in range(15):
         page.keyboard.press("Shift+ArrowLeft")
@@ -96,7 +96,7 @@ def test_forward_follows_the_branch_visited_last_after_going_back_above_the_fork
 
 
 def test_the_tree_shows_what_was_left_and_goes_to_the_same_step_there(show):
-    payload, branches = grown()
+    payload, branches = grow_branches()
     page = show(payload, branches=branches, branch=1, step=43)
     page.keyboard.press("t")
     rows = page.locator(".kv-tree-list li")
@@ -119,7 +119,7 @@ def test_the_tree_shows_what_was_left_and_goes_to_the_same_step_there(show):
 
 
 def test_a_branch_gets_a_name_and_is_pruned_and_its_reader_stands_where_it_left(show):
-    payload, branches = grown()
+    payload, branches = grow_branches()
     page = show(payload, branches=branches, branch=3, step=45)
     page.keyboard.press("t")
     row = page.locator(".kv-tree-list [aria-current]")
@@ -175,7 +175,7 @@ def test_a_presenter_steps_plays_and_blanks_with_a_remote(show):
 @pytest.mark.parametrize("width", [1400, 1280, 1040, 800])
 @pytest.mark.parametrize("drawer", ["/", "t", "m"])
 def test_a_drawer_stays_in_its_box_at_any_width(show, width, drawer):
-    payload, branches = grown()
+    payload, branches = grow_branches()
     page = show(payload, width=width, branches=branches, step=30)
     page.keyboard.press(drawer)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
@@ -213,7 +213,7 @@ def test_arrows_up_and_down_select_messages_as_they_stand(show):
 
 
 def test_python_drives_branch_step_and_presenter_and_hears_of_them(show):
-    payload, branches = grown()
+    payload, branches = grow_branches()
     page = show(payload, branches=branches)
     page.evaluate("() => { window.model.set('branch', 1); window.model.set('step', 44); }")
     assert page.locator(".kv-say").inner_text() == branches[0]["steps"][3]["sentence"]

@@ -11,7 +11,7 @@ import pytest
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.views.payload import payload
-from tests.scenarios.story import played
+from tests.scenarios.story import play_once
 
 pytestmark = pytest.mark.browser
 
@@ -21,13 +21,13 @@ PRODUCER = "article[aria-label^='Producer states']"
 
 
 @cache
-def told(name: str) -> dict[str, Any]:
-    trace, chapters = played(name, "repaired")
+def payload_of(name: str) -> dict[str, Any]:
+    trace, chapters = play_once(name, "repaired")
     return payload(scenario(name), design("repaired"), trace.model, trace, chapters)[0]
 
 
 def end_of(title: str, name: str = "kip-1289-share-commit") -> int:
-    return next(big["to"] - 1 for big in told(name)["bigs"] if big["title"] == title)
+    return next(big["to"] - 1 for big in payload_of(name)["bigs"] if big["title"] == title)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def show(show) -> Open:
     """Show a story at the end of a big step."""
 
     def show_story(title: str, name: str = "kip-1289-share-commit", **more: Any):
-        return show(told(name), step=end_of(title, name), **more)
+        return show(payload_of(name), step=end_of(title, name), **more)
 
     return show_story
 

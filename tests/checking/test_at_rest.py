@@ -23,7 +23,7 @@ from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.checking.single_run.quiescence import (
     TimersAtRest,
     _lend_timers,
-    raised,
+    raise_budget,
     with_timers_at_rest,
 )
 from kipviz.checking.single_run.runs import follow, judge, judge_to_the_end, play, replay
@@ -49,7 +49,7 @@ def resting(name: str = SMALL, under: str = "as-written", faults: str = "") -> T
     return TimersAtRest(scenario(name).model(design(under), budget_of(faults)))
 
 
-def reached(model: TimersAtRest, every: int = 1) -> list[World]:
+def reach_worlds(model: TimersAtRest, every: int = 1) -> list[World]:
     """The worlds that a search comes to; it goes no further where a record was delivered twice."""
     search = Search(model.cluster, ATOMIC)
     search.run(Bounds())
@@ -59,7 +59,7 @@ def reached(model: TimersAtRest, every: int = 1) -> list[World]:
 def test_a_timer_runs_out_only_where_nothing_else_can_happen_and_spends_nothing() -> None:
     model = resting()
     seen = 0
-    for world in reached(model):
+    for world in reach_worlds(model):
         busy = any(action.KIND in WORK for action in model.cluster.enabled(world))
         timers = model.at_rest(world)
         assert not (busy and timers)
@@ -73,7 +73,7 @@ def test_a_timer_runs_out_only_where_nothing_else_can_happen_and_spends_nothing(
 
 def test_a_lock_that_is_set_runs_out_nowhere_else() -> None:
     model = resting()
-    for world in reached(model):
+    for world in reach_worlds(model):
         lock = ExpireLock(5, "g1:AAAAAAAAAAAAAAAAAAAAAg:0", 100)
         if lock not in model.at_rest(world):
             with pytest.raises(NotEnabled):
@@ -82,7 +82,7 @@ def test_a_lock_that_is_set_runs_out_nowhere_else() -> None:
 
 def test_the_places_of_all_other_steps_stay_what_they_were() -> None:
     model = resting()
-    for world in reached(model):
+    for world in reach_worlds(model):
         own = model.cluster.enabled(world)
         assert model.enabled(world)[: len(own)] == own
         assert len(set(model.enabled(world))) == len(model.enabled(world))
@@ -92,7 +92,7 @@ def test_what_asks_again_and_finds_something_new_goes_before_a_timer() -> None:
     """The leader's look-up of a decided vote resolves it: no lock may run out before that."""
     model = resting(under="finding-D")
     looks = 0
-    for world in reached(model):
+    for world in reach_worlds(model):
         enabled = model.cluster.enabled(world)
         if any(a.KIND in WORK for a in enabled) or not any(a.KIND == "refresh" for a in enabled):
             continue
@@ -204,7 +204,7 @@ def test_a_run_with_timers_at_rest_opens_under_a_budget_that_allows_them() -> No
     told = follow(story, chosen, FaultBudget(), broken.actions)
     assert told.budget == FaultBudget(expire_lock=1)
     assert {j.property: j.status for j in judge(told)}["atomic"] == BROKEN
-    assert raised(FaultBudget(expire_lock=3), broken.actions) == FaultBudget(expire_lock=3)
+    assert raise_budget(FaultBudget(expire_lock=3), broken.actions) == FaultBudget(expire_lock=3)
 
 
 def test_no_design_holds_where_its_own_next_steps_break_the_promise() -> None:

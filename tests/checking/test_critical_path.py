@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.timed.critical_path import BadLatency, Latencies, Timed, checked
+from kipviz.checking.timed.critical_path import BadLatency, Latencies, Timed, validate_latencies
 from kipviz.clients.application import Call
 from kipviz.cluster.actions import ExpireLock, TimeOutTransaction
 from kipviz.messages.events import DELIVERED, RecordsMoved
-from kipviz.studies.test_plan.rounds import WAYS, Round, Way, returned, timed_round
+from kipviz.studies.test_plan.rounds import WAYS, Round, Way, return_step, timed_round
 from kipviz.studies.timed.latency import OTHER_MEMBER, after_abort, after_crash
 
 # Half a round trip of a client and of a broker, an append, and a request handled, all different.
@@ -24,7 +24,7 @@ def ms(found: Round, step: int | None) -> float:
 
 def test_init_transactions_takes_a_round_trip_a_request_and_an_append() -> None:
     found = timed_round(GROUP, ODD)
-    step = returned(found.timed, Call.INIT_TRANSACTIONS)
+    step = return_step(found.timed, Call.INIT_TRANSACTIONS)
     assert step is not None
     assert found.timed.at_us(step) / 1_000 == 2 * C + H + A
 
@@ -110,7 +110,7 @@ def test_the_same_input_gives_the_same_run() -> None:
     assert one.moments == other.moments
 
 
-def acquired(timed: Timed) -> int:
+def first_delivery(timed: Timed) -> int:
     """Return when the first record was delivered first, in microseconds."""
     step = timed.first(
         lambda m, _: any(isinstance(e, RecordsMoved) and e.because == DELIVERED for e in m.events)
@@ -124,7 +124,7 @@ def test_a_lock_runs_out_when_its_duration_is_over_and_not_before(handling_ms: f
     found = after_abort(AS_WRITTEN, ODD.but(handling_ms=handling_ms), to=OTHER_MEMBER)
     step = found.timed.first(lambda m, _: isinstance(m.action, ExpireLock))
     assert step is not None
-    assert found.timed.at_us(step) - acquired(found.timed) == 30_000_000
+    assert found.timed.at_us(step) - first_delivery(found.timed) == 30_000_000
 
 
 def test_a_vote_of_a_crashed_process_waits_for_the_transaction_timeout() -> None:
@@ -151,5 +151,5 @@ def test_a_vote_of_a_crashed_process_waits_for_the_transaction_timeout() -> None
 )
 def test_a_time_that_cannot_be_is_refused_in_one_sentence(wrong: dict, sentence: str) -> None:
     with pytest.raises(BadLatency) as refused:
-        checked(Latencies().but(**wrong))
+        validate_latencies(Latencies().but(**wrong))
     assert str(refused.value) == sentence

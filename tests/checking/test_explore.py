@@ -43,7 +43,7 @@ def size(found: Explored) -> tuple[int, int, int]:
     return (found.states, found.transitions, found.depth)
 
 
-def told(space: Space, counterexample: Counterexample) -> Trace:
+def replay_actions(space: Space, counterexample: Counterexample) -> Trace:
     """A counterexample, taken step by step on a fresh model."""
     model = model_of(space)
     trace = Trace.start(model, PROPERTIES)
@@ -111,7 +111,7 @@ def test_finding_i_leaves_a_record_pending_for_ever_after_so_many_steps() -> Non
         "record src-0@100 is TX_PENDING, and no continuation without a new fault resolves it"
     )
     assert len(counterexample.actions) == STUCK_AFTER
-    trace = told(FINDING_I, counterexample)
+    trace = replay_actions(FINDING_I, counterexample)
     state = trace.observations[1]
     assert PROPERTIES[1].finding(state).status == PENDING
     assert settle(model_of(FINDING_I), trace.world, state).answer == "for ever"
@@ -127,7 +127,7 @@ def test_finding_d_delivers_a_committed_record_again_after_so_many_steps() -> No
     assert counterexample.property == ATOMIC
     assert len(counterexample.actions) == BROKEN_AFTER
     assert isinstance(counterexample.actions[-1], ExpireLock)
-    trace = told(FINDING_D, counterexample)
+    trace = replay_actions(FINDING_D, counterexample)
     assert PROPERTIES[0].finding(trace.observations[0]).reason == counterexample.reason
     assert PROPERTIES[0].finding(trace.back().observations[0]).status != BROKEN
     assert found.sentence.endswith(
@@ -198,7 +198,7 @@ class Due:
         return Finding(PENDING if state.name.startswith("due") else HOLDS)
 
 
-def explored(monkeypatch: pytest.MonkeyPatch, **ways: tuple[Way, ...]) -> list[int]:
+def lengths_of(monkeypatch: pytest.MonkeyPatch, **ways: tuple[Way, ...]) -> list[int]:
     """How long the counterexamples are, where whatever is asked for the future is "for ever"."""
     monkeypatch.setattr(unresolved, "settle", lambda *_: Settled("for ever", "it", 1))
     found = explore(Ways(**ways), properties=(Due(),))  # type: ignore[arg-type]
@@ -208,7 +208,7 @@ def explored(monkeypatch: pytest.MonkeyPatch, **ways: tuple[Way, ...]) -> list[i
 def test_what_only_a_new_fault_would_resolve_is_pending_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = explored(monkeypatch, start=(Way("sender", "due"),), due=(Way("fault", "done"),))
+    found = lengths_of(monkeypatch, start=(Way("sender", "due"),), due=(Way("fault", "done"),))
     assert set(found) == {1}
 
 
@@ -217,11 +217,11 @@ def test_what_anything_else_resolves_is_only_late(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ways = {"start": (Way("fault", "due1"),), "due1": (Way(kind, "due2"),)}
-    assert explored(monkeypatch, **ways, due2=(Way("deliver", "done"),)) == []
+    assert lengths_of(monkeypatch, **ways, due2=(Way("deliver", "done"),)) == []
 
 
 def test_the_nearest_state_in_which_it_is_for_ever_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = explored(
+    found = lengths_of(
         monkeypatch,
         start=(Way("sender", "due1"), Way("fault", "far")),
         due1=(Way("sender", "due2"), Way("sender", "done")),
@@ -272,10 +272,10 @@ def test_a_search_that_is_cancelled_at_once_has_seen_the_start() -> None:
 
 
 def test_a_state_whose_future_is_undecided_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    def undecided(*given: object) -> Settled:
+    def settle_nothing(*given: object) -> Settled:
         return Settled("undecided", "something", 3_000)
 
-    monkeypatch.setattr(unresolved, "settle", undecided)
+    monkeypatch.setattr(unresolved, "settle", settle_nothing)
     found = explore(model_of(FINDING_I))
     assert found.counterexamples == ()
     assert found.undecided > 0

@@ -40,7 +40,7 @@ def actions(run: Run) -> list[Any]:
     return [run.trace.node(node).action for node in run.trace.line][1:]
 
 
-def printed(run: Run) -> str:
+def print_trace(run: Run) -> str:
     """The trace as TLC prints it."""
     lines = [
         "TLC2 Version 2.15",
@@ -57,7 +57,7 @@ def printed(run: Run) -> str:
     return "\n".join([*lines, "/\\ app_1 = [id |-> 1]", "", "9647 states generated"])
 
 
-def dumped(run: Run) -> dict[str, Any]:
+def dump_trace(run: Run) -> dict[str, Any]:
     """The trace as -dumpTrace json writes it."""
     names = [name_of_action(action) for action in actions(run)]
     states = [[number, {"app_1": number}] for number in range(1, len(names) + 2)]
@@ -162,7 +162,9 @@ def test_a_state_that_is_not_the_models_is_told_when_a_document_is_opened(kept):
 # -- TLC and Quint ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", [printed, dumped, lambda run: {"counterexample": dumped(run)}])
+@pytest.mark.parametrize(
+    "form", [print_trace, dump_trace, lambda run: {"counterexample": dump_trace(run)}]
+)
 def test_a_trace_of_tlc_opens_as_the_run_that_it_names(form, kept):
     of = {"scenario": SMALL, "design": "finding-D"}
     run = load(kept(form(breaking())), budget=LOCK, **of)
@@ -192,7 +194,7 @@ def test_arguments_in_brackets_are_those_of_the_action(kept):
 
 def test_the_first_step_that_the_model_refuses_is_named_with_its_place_and_what_is_possible(kept):
     with pytest.raises(TraceFileError) as told:
-        load(kept(printed(breaking())), scenario=SMALL, design="finding-D")
+        load(kept(print_trace(breaking())), scenario=SMALL, design="finding-D")
     step, _, possible = str(told.value).partition("step ")[2].partition(". Possible are ")
     assert step == (
         "31 (line 96), ExpireLock_5_g1_AAAAAAAAAAAAAAAAAAAAAg_0_100, is not possible there: "

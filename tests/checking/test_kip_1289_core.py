@@ -15,17 +15,17 @@ QUICK = [each for each in BY_TLC if each.distinct < 20_000]
 SLOW = [each for each in BY_TLC if each.distinct >= 20_000]
 
 
-def searched(size: Size, *reductions: Reduction) -> Explored:
+def search_core(size: Size, *reductions: Reduction) -> Explored:
     return explore(Core(size), reductions=reductions, properties=(Atomic(),))
 
 
 def check_all_counts(known: ByTlc) -> None:
     size = Size(*known.size)
-    full = searched(size)
+    full = search_core(size)
     assert (full.states, full.transitions + 1) == (known.distinct, known.generated)
     assert (full.complete, full.counterexamples) == (True, ())
     less = [
-        searched(size, *each)
+        search_core(size, *each)
         for each in ((LoneSteps(),), (Symmetric(),), (Symmetric(), LoneSteps()))
     ]
     assert tuple(f.states for f in less) == (known.by_order, known.by_symmetry, known.by_both)
@@ -70,7 +70,7 @@ def test_the_orbits_add_up_to_the_states_without_symmetry(known: ByTlc) -> None:
 )
 def test_a_design_that_breaks_breaks_with_every_reduction(broken: Size, steps: int) -> None:
     every = [
-        searched(broken, *each)
+        search_core(broken, *each)
         for each in ((), (LoneSteps(),), (Symmetric(),), (Symmetric(), LoneSteps()))
     ]
     assert [[c.property for c in found.counterexamples] for found in every] == [["atomic"]] * 4

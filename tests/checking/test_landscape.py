@@ -59,7 +59,7 @@ def test_no_lock_is_long_enough_for_what_is_written(found: Landscape) -> None:
 def test_a_cell_that_breaks_opens_where_it_breaks_and_is_kept_in_a_file(
     found: Landscape, tmp_path: object
 ) -> None:
-    broken = found.broken("finding-D", 10_000, 60_000)
+    broken = found.find_break("finding-D", 10_000, 60_000)
     assert broken.broken == "atomic"
     told = labels(broken.run)
     assert "time passes" in told
@@ -74,9 +74,9 @@ def test_a_cell_that_breaks_opens_where_it_breaks_and_is_kept_in_a_file(
 
 def test_a_cell_that_holds_has_nothing_to_open(found: Landscape) -> None:
     with pytest.raises(LookupError, match="nothing breaks there: holds"):
-        found.broken("repaired", 10_000, 60_000)
+        found.find_break("repaired", 10_000, 60_000)
     with pytest.raises(LookupError, match=f"{LOCK} 1 s, {TIMEOUT} 2 s was not searched"):
-        found.broken("repaired", 1_000, 2_000)
+        found.find_break("repaired", 1_000, 2_000)
 
 
 def test_the_page_has_a_table_for_each_design_and_says_what_its_words_mean(

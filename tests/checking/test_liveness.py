@@ -25,7 +25,7 @@ def standing(under: str, until: str) -> Trace:
     return play(Trace.start(model, PROPERTIES), model, beats)[0]
 
 
-def settled(trace: Trace) -> tuple[str, str]:
+def settle_trace(trace: Trace) -> tuple[str, str]:
     found = settle(trace.model, trace.world, trace.observations[1])
     return (found.answer, found.what)
 
@@ -35,7 +35,7 @@ TITLES = [beat.title for beat in SMALL.beats]
 
 @pytest.mark.parametrize("title", TITLES)
 def test_under_the_repaired_design_everything_can_still_be_resolved(title: str) -> None:
-    assert settled(standing("repaired", title)) == ("resolved", "")
+    assert settle_trace(standing("repaired", title)) == ("resolved", "")
 
 
 @pytest.mark.parametrize(("things", "them"), [(1, "it"), (2, "them")])
@@ -65,11 +65,11 @@ def test_nothing_pending_is_resolved_at_once() -> None:
 
 def test_under_finding_i_the_record_is_pending_for_ever_and_that_is_proved() -> None:
     trace = standing("finding-I", "COMPLETE_COMMIT")
-    assert settled(trace) == ("for ever", "record src-0@100 is TX_PENDING")
+    assert settle_trace(trace) == ("for ever", "record src-0@100 is TX_PENDING")
 
 
 def test_what_is_pending_for_ever_is_so_already_when_the_decision_is_not_made_yet() -> None:
-    assert settled(standing("finding-I", "producer.commitTransaction(): PREPARE_COMMIT")) == (
+    assert settle_trace(standing("finding-I", "producer.commitTransaction(): PREPARE_COMMIT")) == (
         "for ever",
         "record src-0@100 is TX_PENDING",
     )
@@ -77,14 +77,14 @@ def test_what_is_pending_for_ever_is_so_already_when_the_decision_is_not_made_ye
 
 def test_a_timer_may_resolve_what_nothing_else_does() -> None:
     trace = standing("finding-I+lock_expiry=back_to_available", "COMPLETE_COMMIT")
-    assert settled(trace) == ("resolved", "")
+    assert settle_trace(trace) == ("resolved", "")
 
 
 def test_a_repair_may_resolve_what_a_fault_holds_up() -> None:
     trace = standing("repaired", "commitTransaction() returns")
     for broker in (1, 7):  # the coordinator and the only other replica of its log
         trace = trace.take(CrashBroker(broker))
-    assert settled(trace) == ("resolved", "")
+    assert settle_trace(trace) == ("resolved", "")
 
 
 def test_a_fault_that_is_not_repaired_holds_it_up_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,14 +92,14 @@ def test_a_fault_that_is_not_repaired_holds_it_up_for_ever(monkeypatch: pytest.M
     trace = standing("repaired", "commitTransaction() returns")
     for broker in (1, 7):
         trace = trace.take(CrashBroker(broker))
-    assert settled(trace)[0] == "for ever"
+    assert settle_trace(trace)[0] == "for ever"
 
 
 def test_new_faults_resolve_nothing() -> None:
     """Only a crash of the leader would forget the vote; a future without one is asked for."""
     trace = standing("as-written+lock_expiry=pinned_until_marker", "COMPLETE_COMMIT")
-    assert settled(trace)[0] == "for ever"
-    assert settled(trace.take(CrashBroker(5)))[0] == "resolved"
+    assert settle_trace(trace)[0] == "for ever"
+    assert settle_trace(trace.take(CrashBroker(5)))[0] == "resolved"
 
 
 def test_a_search_that_comes_to_its_bound_says_that_it_is_undecided(
@@ -107,7 +107,7 @@ def test_a_search_that_comes_to_its_bound_says_that_it_is_undecided(
 ) -> None:
     monkeypatch.setattr(liveness, "SEARCH_MAX", 3)
     trace = standing("finding-I", "COMPLETE_COMMIT")
-    assert settled(trace) == ("undecided", "record src-0@100 is TX_PENDING")
+    assert settle_trace(trace) == ("undecided", "record src-0@100 is TX_PENDING")
 
 
 def test_dead_ends_are_remembered_and_give_the_same_answer() -> None:
@@ -149,6 +149,6 @@ def test_every_state_of_a_story_has_the_same_future_with_and_without_a_memory(un
 def test_asking_changes_nothing() -> None:
     trace = standing("finding-I", "COMPLETE_COMMIT")
     before = trace.world.digest
-    settled(trace)
+    settle_trace(trace)
     assert trace.world.digest == before
     assert follow(trace, trace.model, "quiet", "here").world.digest == before

@@ -6,7 +6,13 @@ import pytest
 
 from kipviz.checking.judging.ablation import RULES, UnknownRule, ablate
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.judging.outcomes import CUT, Decided, group_interleavings, group_seeds, seeded
+from kipviz.checking.judging.outcomes import (
+    CUT,
+    Decided,
+    group_interleavings,
+    group_seeds,
+    run_seeds,
+)
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.seeded_run import Task
@@ -51,7 +57,7 @@ def test_seeded_runs_are_counted_once_each_and_the_shortest_is_the_example() -> 
 
 
 def test_a_run_that_is_cut_off_is_no_finished_one() -> None:
-    (ended,) = seeded([Task(TWO, "repaired", "calm", 0, 20)])
+    (ended,) = run_seeds([Task(TWO, "repaired", "calm", 0, 20)])
     assert ended.how == CUT
 
 
@@ -131,7 +137,7 @@ def test_where_a_search_is_too_large_seeded_runs_go_on_and_what_they_break_is_op
 
 
 def test_seeded_runs_that_break_nothing_are_told_with_their_number_and_can_be_stopped() -> None:
-    def sampled(progress=None):
+    def sample(progress=None):
         _, off = ablate(
             SMALL,
             rules=("lock_timeout",),
@@ -144,14 +150,14 @@ def test_seeded_runs_that_break_nothing_are_told_with_their_number_and_can_be_st
         )
         return off.sampled.words
 
-    assert sampled() == "3 seeded runs, calm: nothing breaks"
+    assert sample() == "3 seeded runs, calm: nothing breaks"
     asked: list[int] = []
 
     def until_the_third_run(name: str, at: int, depth: int) -> bool:
         asked.append(at)
         return not (depth == 0 and at == 2 and "lock_timeout" in name)
 
-    assert sampled(until_the_third_run) == "2 seeded runs, calm: nothing breaks"
+    assert sample(until_the_third_run) == "2 seeded runs, calm: nothing breaks"
     assert asked
     with pytest.raises(ValueError, match="runs must be a whole number of at least 0, not -1"):
         list(ablate(SMALL, runs=-1))

@@ -75,7 +75,7 @@ def test_every_story_opens_again_at_its_end(scenario, design):
 
 
 @st.composite
-def wandered(draw):
+def draw_wandering(draw):
     """A seeded run in which somebody went back and elsewhere, several times."""
     faults = draw(st.sampled_from(["calm", "rough", "hostile"]))
     design = draw(
@@ -93,7 +93,7 @@ def wandered(draw):
 
 
 @settings(deadline=None, max_examples=30)
-@given(wandered())
+@given(draw_wandering())
 def test_a_run_with_branches_opens_again_where_it_was_left(run):
     stands_the_same(run)
 
@@ -138,12 +138,12 @@ def test_long_runs_take_less_than_one_and_a_half_letters_a_step():
 # --- what has changed --------------------------------------------------------------------------------
 
 
-def headed(run, **changes):
+def change_head(run, **changes):
     """The head of the link of a run with something in it changed."""
     return write_head(read_head(read(links.permalink(run)).head).but(**changes))
 
 
-def edited(run, **changes):
+def change_link(run, **changes):
     """The link of a run with something in it changed and a right checksum again."""
     return write(read(links.permalink(run)).but(**changes))
 
@@ -153,7 +153,7 @@ def test_a_changed_state_is_said_with_the_step_at_which_it_shows():
     (part,) = read(links.permalink(run)).parts
     taken = list(part.taken)
     taken[20] = taken[20].but(check=taken[20].check ^ 1)
-    again = links.open_link(edited(run, parts=(part.but(taken=tuple(taken)),)))
+    again = links.open_link(change_link(run, parts=(part.but(taken=tuple(taken)),)))
     (change,) = again.changes
     assert "step 21, " in change
     assert "leads to another state than before" in change
@@ -170,7 +170,7 @@ def test_a_step_that_is_not_possible_any_more_is_left_out_with_what_followed():
     ):
         taken = list(part.taken)
         taken[30] = taken[30].but(pick=pick)
-        again = links.open_link(edited(run, parts=(part.but(taken=tuple(taken)),)))
+        again = links.open_link(change_link(run, parts=(part.but(taken=tuple(taken)),)))
         (change,) = again.changes
         assert f"step 31 is no longer possible ({why}" in change
         assert again.trace.depth == 30
@@ -180,13 +180,13 @@ def test_a_step_that_is_not_possible_any_more_is_left_out_with_what_followed():
 def test_another_start_or_end_is_never_silent(what):
     run = runs.play("kip-1289-small")
     other = {"start": 255 ^ read(links.permalink(run)).start, "witness": SumOfMarks(5)}[what]
-    (change,) = links.open_link(edited(run, **{what: other})).changes
+    (change,) = links.open_link(change_link(run, **{what: other})).changes
     assert "the model has changed since this permalink was made" in change
 
 
 def test_another_version_of_kafka_is_said_first():
     run = runs.play("kip-1289-small")
-    changes = links.open_link(edited(run, head=headed(run, kafka="3.9.0"))).changes
+    changes = links.open_link(change_link(run, head=change_head(run, kafka="3.9.0"))).changes
     assert changes[0].startswith("the permalink was made with a model of Kafka 3.9.0")
 
 
@@ -236,14 +236,14 @@ def test_a_first_link_to_something_that_there_is_not_is_refused_in_one_sentence(
 
 def test_a_story_with_other_big_steps_is_told_in_small_ones():
     run = runs.play("kip-1289-small")
-    fewer = headed(run, ends=tuple(chapter.end for chapter in run.chapters[1:]))
-    assert links.open_link(edited(run, head=fewer)).chapters == ()
+    fewer = change_head(run, ends=tuple(chapter.end for chapter in run.chapters[1:]))
+    assert links.open_link(change_link(run, head=fewer)).chapters == ()
 
 
 def test_a_run_that_is_too_long_is_refused_with_the_way_out():
     steps = ((1, bytes(8)),) * LENGTH_MAX * 2
     with pytest.raises(links.TooLong, match=rf"{LENGTH_MAX:,} .* save the run as a trace file"):
-        links.sealed("[]", bytes(8), 0, [Leg(0, steps)])
+        links.seal_link("[]", bytes(8), 0, [Leg(0, steps)])
 
 
 def test_a_run_of_a_story_that_no_document_can_say_has_no_link_and_says_so():

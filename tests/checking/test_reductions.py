@@ -13,7 +13,7 @@ from kipviz.checking.search.explore import Search, explore
 from kipviz.checking.search.partial_order import LoneSteps
 from kipviz.checking.search.reductions import Reduction
 from kipviz.checking.search.search_result import Bounds, Explored
-from kipviz.checking.search.symmetry import Renaming, Symmetry, interchangeable, renamed
+from kipviz.checking.search.symmetry import Renaming, Symmetry, interchangeable, rename_value
 from kipviz.checking.single_run.runs import follow, judge
 from kipviz.cluster.start.first_world import first_world
 from kipviz.designs.catalogue import CATALOGUE, design
@@ -36,7 +36,7 @@ BY_NAME = pytest.mark.parametrize(
 )
 
 
-def built(space: Members) -> Any:
+def build_space(space: Members) -> Any:
     return members(PROGRAMS[space.program], space.members, space.faults)
 
 
@@ -49,7 +49,7 @@ def verdict(found: Explored) -> tuple[object, ...]:
     )
 
 
-def reduced(model: Any, *reductions: Reduction) -> Explored:
+def explore_reduced(model: Any, *reductions: Reduction) -> Explored:
     return explore(model, reductions=reductions)
 
 
@@ -59,10 +59,10 @@ def reduced(model: Any, *reductions: Reduction) -> Explored:
 @BY_NAME
 def test_each_reduction_visits_just_so_many_states_and_says_the_same(space: Members) -> None:
     every = [
-        explore(built(space)),
-        reduced(built(space), LoneSteps()),
-        reduced(built(space), Symmetry()),
-        reduced(built(space), Symmetry(), LoneSteps()),
+        explore(build_space(space)),
+        explore_reduced(build_space(space), LoneSteps()),
+        explore_reduced(build_space(space), Symmetry()),
+        explore_reduced(build_space(space), Symmetry(), LoneSteps()),
     ]
     assert tuple(found.states for found in every) == (
         space.states,
@@ -76,7 +76,7 @@ def test_each_reduction_visits_just_so_many_states_and_says_the_same(space: Memb
 @BY_NAME
 def test_the_orbits_of_the_states_add_up_to_the_states_without_symmetry(space: Members) -> None:
     symmetry = Symmetry()
-    search = Search(built(space), reductions=(symmetry,))
+    search = Search(build_space(space), reductions=(symmetry,))
     search.run(Bounds())
     orbits = [symmetry.orbit(*search.state(number)) for number in range(len(search.graph))]
     assert sum(orbits) == space.states
@@ -102,7 +102,7 @@ def check_that_the_order_does_not_matter(name: str, faults: str) -> None:
     def model() -> Any:
         return SMALL.model(design(name), budget_of(faults))
 
-    full, less = explore(model()), reduced(model(), LoneSteps())
+    full, less = explore(model()), explore_reduced(model(), LoneSteps())
     assert verdict(less) == verdict(full)
     assert less.states < full.states
     for mine, its in zip(full.counterexamples, less.counterexamples, strict=True):
@@ -127,11 +127,11 @@ def test_the_order_of_lone_steps_changes_no_verdict_of_any_design(name: str, fau
 def test_a_reduced_search_goes_on_like_any_other() -> None:
     search = Search(members(POLL, 2), reductions=(Symmetry(), LoneSteps()))
     assert not search.run(Bounds(states_max=40)).complete
-    assert search.run() == reduced(members(POLL, 2), Symmetry(), LoneSteps())
+    assert search.run() == explore_reduced(members(POLL, 2), Symmetry(), LoneSteps())
 
 
 def test_a_verdict_says_what_it_was_reduced_by() -> None:
-    found = reduced(members(INIT_AGAIN, 2), Symmetry(), LoneSteps())
+    found = explore_reduced(members(INIT_AGAIN, 2), Symmetry(), LoneSteps())
     assert found.sentence == (
         f"21 states, {found.transitions} transitions, depth {found.depth}, untimed, "
         "reduced by symmetry, reduced by order: no property is broken"
@@ -140,7 +140,7 @@ def test_a_verdict_says_what_it_was_reduced_by() -> None:
 
 def test_two_members_who_want_one_record_keep_the_promises_with_both_reductions() -> None:
     model = scenario("kip-1289-small-two").model(design("repaired"), budget_of(""))
-    found = reduced(model, Symmetry(), LoneSteps())
+    found = explore_reduced(model, Symmetry(), LoneSteps())
     assert (found.complete, found.undecided, found.counterexamples) == (True, 0, ())
     assert (found.states, found.transitions, found.depth) == SMALL_TWO_BY_BOTH
 
@@ -148,7 +148,7 @@ def test_two_members_who_want_one_record_keep_the_promises_with_both_reductions(
 @pytest.mark.thorough
 def test_two_members_who_want_one_record_without_any_reduction() -> None:
     model = scenario("kip-1289-small-two").model(design("repaired"), budget_of(""))
-    full, less = explore(model), reduced(model, LoneSteps())
+    full, less = explore(model), explore_reduced(model, LoneSteps())
     assert (full.states, less.states) == SMALL_TWO_FULL_AND_BY_ORDER
     assert verdict(full) == verdict(less)
 
@@ -198,12 +198,12 @@ def test_a_step_under_other_names_is_the_same_step(faults: str) -> None:
     swap = swapping(model)
     for seed in range(4):
         for world, action, outcome in steps_of(model, seed, 200):
-            mirrored = renamed(world, swap)
+            mirrored = rename_value(world, swap)
             assert set(model.enabled(mirrored)) == {
-                renamed(a, swap) for a in model.enabled(world)
+                rename_value(a, swap) for a in model.enabled(world)
             }, seed
-            after = model.step(mirrored, renamed(action, swap)).world
-            assert after == renamed(outcome.world, swap), (seed, action)
+            after = model.step(mirrored, rename_value(action, swap)).world
+            assert after == rename_value(outcome.world, swap), (seed, action)
             assert swap.world(world) == Renaming({}).world(mirrored)
 
 
@@ -217,7 +217,7 @@ def test_a_world_and_its_mirror_image_have_one_key() -> None:
         keys = set()
         for order in permutations(names):
             flat = [n for each in names for n in each], [n for each in order for n in each]
-            mirror = renamed(world, Renaming(dict(zip(*flat, strict=True))))
+            mirror = rename_value(world, Renaming(dict(zip(*flat, strict=True))))
             keys.add(symmetry.key(mirror, states))
         assert len(keys) == 1
 
@@ -228,12 +228,12 @@ def test_a_world_and_its_mirror_image_have_one_key() -> None:
 @pytest.mark.parametrize("faults", ["crash_broker=1", "move_leader=1"])
 def test_symmetry_refuses_faults_that_go_by_the_order_of_names(faults: str) -> None:
     with pytest.raises(ValueError, match=r"^with \w+ there is no symmetry: "):
-        reduced(members(POLL, 2, faults), Symmetry())
+        explore_reduced(members(POLL, 2, faults), Symmetry())
 
 
 def test_symmetry_refuses_a_cluster_in_which_nobody_is_interchangeable() -> None:
     with pytest.raises(ValueError, match="no two applications of this cluster are"):
-        reduced(SMALL.model(design("repaired"), budget_of("")), Symmetry())
+        explore_reduced(SMALL.model(design("repaired"), budget_of("")), Symmetry())
 
 
 def test_members_that_join_are_told_apart_by_their_assignor() -> None:

@@ -44,7 +44,7 @@ def test_a_repair_was_searched_to_its_end_and_what_breaks_has_a_run_of_its_own(
     assert len(broken) == len(expiring.attempts) - 1
     assert sum(1 for each in broken if each.states) == 2
     for attempt in (*broken[:3], *broken[-3:]):
-        made = attempt.broken()
+        made = attempt.find_break()
         assert made.run.design.name == attempt.design
         assert made.broken == attempt.promise
         assert made.step == attempt.step
@@ -118,7 +118,7 @@ def test_decisions_of_several_designs_and_all_options_are_tried_and_named_with_t
     whole = Question(SMALL, "finding-D", "any", lock)
     assert "lock_expiry=back_to_acquired" in whole.slots()
     assert "lock_expiry=back_to_available" not in whole.slots()
-    assert whole.filled(("lock_expiry=noticed_by_nobody",)).option("lock_expiry").name == (
+    assert whole.fill(("lock_expiry=noticed_by_nobody",)).option("lock_expiry").name == (
         "noticed_by_nobody"
     )
     assert whole.sentence_of("lock_expiry=pinned_until_marker").startswith("The timer does not run")

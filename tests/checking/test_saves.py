@@ -34,7 +34,7 @@ def expired(row: Judged) -> Breaking:
     return render_run(row, row.cell("atomic"))
 
 
-def chosen(tried: Any, name: str) -> Any:
+def choose(tried: Any, name: str) -> Any:
     return next(d for d in tried if f"{d.slot}={d.option}" == name)
 
 
@@ -88,8 +88,8 @@ def test_a_run_that_breaks_nothing_has_no_story() -> None:
 
 def test_the_decision_that_a_finding_is_about_saves_its_run(expired: Breaking) -> None:
     tried = decisions(expired)
-    assert chosen(tried, "lock_expiry=pinned_until_marker").saves
-    assert chosen(tried, "marker_epoch=at_least").verdict == BREAKS
+    assert choose(tried, "lock_expiry=pinned_until_marker").saves
+    assert choose(tried, "marker_epoch=at_least").verdict == BREAKS
     assert {d.searched for d in tried} == {NOT_SEARCHED}
     # What the design says already is no other decision.
     assert "lock_expiry=back_to_available" not in {f"{d.slot}={d.option}" for d in tried}
@@ -97,11 +97,11 @@ def test_the_decision_that_a_finding_is_about_saves_its_run(expired: Breaking) -
 
 def test_what_saves_one_course_need_not_save_all(expired: Breaking) -> None:
     tried = decisions(expired, Bounds(states_max=5_000))
-    assert chosen(tried, "lock_expiry=pinned_until_marker").searched == "holds, 3,046 states"
-    in_memory = chosen(tried, "staged_acks=memory_only")
+    assert choose(tried, "lock_expiry=pinned_until_marker").searched == "holds, 3,046 states"
+    in_memory = choose(tried, "staged_acks=memory_only")
     assert in_memory.saves
     assert in_memory.searched.startswith("breaks after 29")
-    assert chosen(tried, "marker_epoch=at_least").searched == NOT_SEARCHED
+    assert choose(tried, "marker_epoch=at_least").searched == NOT_SEARCHED
 
 
 def test_the_same_run_under_another_decision_says_what_is_missing(expired: Breaking) -> None:

@@ -201,7 +201,7 @@ def test_a_search_that_ran_out_of_memory_keeps_what_it_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sizes = iter([10, 20, 30, 999])
-    monkeypatch.setattr(memory, "used", lambda: next(sizes))
+    monkeypatch.setattr(memory, "used_bytes", lambda: next(sizes))
     search = Search(model_of(FINDING_D))
     found = search.run(Bounds(memory_max=500))
     assert found.states > 3 * searching.PROGRESS_EVERY
@@ -244,7 +244,7 @@ def test_the_memory_bound_is_that_of_the_tightest_limit(tmp_path: Path) -> None:
 
 def test_on_this_machine_somebody_knows_the_memory() -> None:
     bound = memory.bound()
-    assert bound is None or bound > memory.used() >= 0
+    assert bound is None or bound > memory.used_bytes() >= 0
 
 
 # -- bad input ---------------------------------------------------------------------------------

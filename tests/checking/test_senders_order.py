@@ -13,7 +13,7 @@ from kipviz.cluster.timing.durations import DURATIONS
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.setting_changes import BadChange, changed, settings
+from kipviz.scenarios.setting_changes import BadChange, apply_changes, settings
 from tests.checking.test_timed import BY_DEADLINE, model_of
 
 RESTS = "backs_off=true"
@@ -44,13 +44,13 @@ def test_a_record_is_staged_before_its_output_is_sent_or_while_that_is_on_the_wi
 def test_a_rest_is_a_setting_of_a_timed_clock_and_of_no_other() -> None:
     known = scenario("kip-1289-small").spec
     assert "backs_off" not in [s.name for s in settings(known, REPAIRED)]
-    spec, _ = changed(known, REPAIRED, ("clock=timed", RESTS))
+    spec, _ = apply_changes(known, REPAIRED, ("clock=timed", RESTS))
     (said,) = [s for s in settings(spec, REPAIRED) if s.name == "backs_off"]
     assert said.now == "true"
     with pytest.raises(BadChange, match="backs_off must be true or false"):
-        changed(spec, REPAIRED, ("backs_off=perhaps",))
+        apply_changes(spec, REPAIRED, ("backs_off=perhaps",))
     with pytest.raises(BadChange, match="a sender rests with a timed clock only"):
-        changed(known, REPAIRED, (RESTS,))
+        apply_changes(known, REPAIRED, (RESTS,))
 
 
 def test_the_back_off_is_a_duration_of_a_sender_that_rests_and_of_no_other() -> None:

@@ -9,7 +9,7 @@ import pytest
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import explore
 from kipviz.checking.single_run.seeded_run import Task, model_of, moments, run
-from kipviz.checking.single_run.shrink import NotBroken, _narrowed, saving, savings, shrink
+from kipviz.checking.single_run.shrink import NotBroken, _narrow_cuts, saving, savings, shrink
 from kipviz.cluster.actions import Cut, ExpireLock, Heal
 from kipviz.cluster.network.network_partition import across
 from kipviz.core.traces.trace import Trace
@@ -124,5 +124,5 @@ def test_a_cut_keeps_no_host_that_it_does_not_take() -> None:
     wide = (Cut("B1/B3/app-2", "B5/app-1"), ExpireLock(1, "", 0), Heal("B1/B3/app-2", "B5/app-1"))
     judge: Any = BrokenWhileApart(("B1", "app-1"), ("B3", "app-1"))
     least = (Cut("B1/B3", "app-1"), ExpireLock(1, "", 0), Heal("B1/B3", "app-1"))
-    assert _narrowed(judge, wide, lambda: True) == least
-    assert _narrowed(judge, wide, lambda: False) == wide
+    assert _narrow_cuts(judge, wide, lambda: True) == least
+    assert _narrow_cuts(judge, wide, lambda: False) == wide

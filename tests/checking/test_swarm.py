@@ -51,11 +51,11 @@ NEVER_TOLD = {
 
 @pytest.fixture(scope="module")
 def sample() -> tuple[s.Drawn, ...]:
-    return tuple(s.drawn(seed) for seed in SAMPLE)
+    return tuple(s.draw_run(seed) for seed in SAMPLE)
 
 
 def test_the_same_seed_draws_the_same_run_and_another_seed_another_one(sample) -> None:
-    assert s.drawn(7) == sample[7]
+    assert s.draw_run(7) == sample[7]
     assert len({repr(each.but(seed=0)) for each in sample}) == len(sample)
     assert {each.design for each in sample} == set(s.DESIGNS)
 
@@ -81,7 +81,7 @@ def test_no_run_of_a_small_swarm_breaks_a_promise_or_ends_in_an_error() -> None:
     coverage = Coverage()
     verdicts = tuple(s.swarm(0, 60, coverage=coverage))
     assert [v for v in verdicts if v.status != "holds"] == []
-    assert s.run(s.drawn(3)) == verdicts[3]
+    assert s.run(s.draw_run(3)) == verdicts[3]
     reached = [row for row in coverage.rows() if row.role == "action" and row.times]
     assert len(reached) >= 27  # all of them are in the record of the long run
     assert {row.guard for row in coverage.rows()} > {"NONE", "INVALID_TXN_STATE"}
@@ -91,7 +91,7 @@ def test_a_design_that_breaks_a_promise_is_found_and_the_run_is_named() -> None:
     broken = [v for v in s.swarm(0, 80, ("repaired+staged_acks=memory_only",)) if v.broken]
     assert broken
     first = broken[0]
-    assert s.run(s.drawn(first.drawn.seed, ("repaired+staged_acks=memory_only",))) == first
+    assert s.run(s.draw_run(first.drawn.seed, ("repaired+staged_acks=memory_only",))) == first
     assert first.step > 0
     assert first.reason
 
@@ -107,7 +107,7 @@ def test_a_run_that_ends_in_an_error_is_a_verdict(sample, monkeypatch) -> None:
 
 def test_a_design_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValueError, match="no-such"):
-        s.drawn(0, ("no-such",))
+        s.draw_run(0, ("no-such",))
 
 
 def test_the_long_run_reached_every_kind_of_action_and_broke_only_what_is_listed() -> None:

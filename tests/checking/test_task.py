@@ -216,7 +216,7 @@ KINDS = {
 }
 
 
-def told(task: Task, *kinds: str) -> Iterator[EventRow]:
+def select_rows(task: Task, *kinds: str) -> Iterator[EventRow]:
     return (row for row in rows(task) if row.kind in kinds)
 
 
@@ -235,34 +235,34 @@ def test_rows_are_whole_in_order_and_end_with_the_end_of_the_run(task: Task) -> 
     assert [row.step for row in made] == sorted(row.step for row in made)
     assert [row.kind for row in made].count("run_ended") == 1
     assert (made[-1].kind, made[-1].step) == ("run_ended", verdict.steps + 1)
-    assert [row.step for row in told(task, "action")] == list(range(1, verdict.steps + 1))
+    assert [row.step for row in select_rows(task, "action")] == list(range(1, verdict.steps + 1))
 
 
 @pytest.mark.parametrize("task", AGAIN, ids=lambda task: f"{task.design}-{task.seed}")
 def test_rows_carry_what_an_audit_reads(task: Task) -> None:
-    for row in told(task, "output_appended"):
+    for row in select_rows(task, "output_appended"):
         assert (row.source, row.offset >= 100) == ("src-0", True)
         assert row.producer_id >= 0
         assert row.producer_epoch >= 0
-    for row in told(task, "transaction_decided"):
+    for row in select_rows(task, "transaction_decided"):
         assert row.committed in (0, 1)
         assert row.transactional_id.startswith("my-txn")
         assert row.producer_id >= 0
-    for row in told(task, "record_state"):
+    for row in select_rows(task, "record_state"):
         assert row.state in ("AVAILABLE", "ACQUIRED", "TX_PENDING", "ACKNOWLEDGED", "ARCHIVED")
         assert row.delivery_count >= 0
         assert row.source == "src-0"
 
 
-def committed(task: Task) -> Counter[int]:
+def count_committed(task: Task) -> Counter[int]:
     """How many committed outputs each source record has, counted from the rows alone."""
     decided = {
         (row.producer_id, row.producer_epoch): row.committed
-        for row in told(task, "transaction_decided")
+        for row in select_rows(task, "transaction_decided")
     }
     return Counter(
         row.offset
-        for row in told(task, "output_appended")
+        for row in select_rows(task, "output_appended")
         if decided.get((row.producer_id, row.producer_epoch)) == 1
     )
 
@@ -270,10 +270,10 @@ def committed(task: Task) -> Counter[int]:
 def test_rows_of_a_run_that_holds_have_one_committed_output_for_each_acknowledged_record() -> None:
     task = Task(TWO, "repaired", "rough", 5)
     assert run(task).status == "holds"
-    last = {row.offset: row.state for row in told(task, "record_state")}
+    last = {row.offset: row.state for row in select_rows(task, "record_state")}
     done = sorted(offset for offset, state in last.items() if state == "ACKNOWLEDGED")
     assert done
-    counts = committed(task)
+    counts = count_committed(task)
     assert {counts[offset] for offset in done} == {1}
     assert max(counts.values()) == 1
 
@@ -281,7 +281,7 @@ def test_rows_of_a_run_that_holds_have_one_committed_output_for_each_acknowledge
 def test_rows_of_a_run_that_finding_d_breaks_have_a_record_with_two_committed_outputs() -> None:
     for seed in range(60):
         task = Task(TWO, "finding-D", "rough", seed)
-        if run(task).broken == "atomic" and max(committed(task).values()) > 1:
+        if run(task).broken == "atomic" and max(count_committed(task).values()) > 1:
             break
     else:
         raise AssertionError("no seed under 60 puts a second output out")
@@ -289,13 +289,13 @@ def test_rows_of_a_run_that_finding_d_breaks_have_a_record_with_two_committed_ou
 
 def test_rows_of_a_run_that_finding_i_breaks_leave_a_record_pending() -> None:
     task = first_seed("no stuck transactions or records", SMALL, "finding-I", "calm")
-    assert [row.state for row in told(task, "record_state")][-1] == "TX_PENDING"
-    assert committed(task) == {100: 1}
+    assert [row.state for row in select_rows(task, "record_state")][-1] == "TX_PENDING"
+    assert count_committed(task) == {100: 1}
 
 
 def test_a_verdict_and_its_rows_agree_on_the_transactions() -> None:
     for task in AGAIN:
-        decided = sum(row.committed == 1 for row in told(task, "transaction_decided"))
+        decided = sum(row.committed == 1 for row in select_rows(task, "transaction_decided"))
         assert run(task).transactions <= decided
 
 

@@ -15,7 +15,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing import deadlines
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.setting_changes import changed
+from kipviz.scenarios.setting_changes import apply_changes
 from tests.checking.counts import TIMED, Timed
 from tests.checking.two_members import POLL, members
 
@@ -25,7 +25,7 @@ BY_DEADLINE = ("clock=timed", "tick=next")
 
 def model_of(name: str, faults: str, *settings: str, story: str = "kip-1289-small") -> ClusterModel:
     known, chosen = scenario(story), design(name)
-    spec, under = changed(known.spec, chosen, settings)
+    spec, under = apply_changes(known.spec, chosen, settings)
     return known.but(spec=spec).model(under, budget_of(faults))
 
 
@@ -115,7 +115,7 @@ def test_with_timers_of_clients_there_is_no_reduction_by_order() -> None:
 def test_the_orbits_of_timed_states_add_up() -> None:
     def model() -> ClusterModel:
         made = members(POLL, 2, "")
-        spec, chosen = changed(made.spec, design("repaired"), BY_DEADLINE)
+        spec, chosen = apply_changes(made.spec, design("repaired"), BY_DEADLINE)
         return ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
 
     symmetry = Symmetry()

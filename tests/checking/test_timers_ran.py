@@ -27,7 +27,7 @@ from kipviz.cluster.actions import GiveUp, Refresh, RunOut
 from kipviz.command.main import main
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.setting_changes import changed
+from kipviz.scenarios.setting_changes import apply_changes
 from tests.core.two_phase_commit import TwoPhaseCommit
 
 LOCK = "acquisition lock (group.share.record.lock.duration.ms)"
@@ -57,7 +57,7 @@ def test_a_search_names_the_timers_that_ran_out_and_no_others(
 
 def test_on_a_timed_clock_a_timer_runs_out_when_it_is_due() -> None:
     story = scenario(SMALL)
-    spec, under = changed(story.spec, design("as-written"), ("clock=timed",))
+    spec, under = apply_changes(story.spec, design("as-written"), ("clock=timed",))
     model = story.but(spec=spec).model(under, budget_of("expire_lock=1"))
     found = Search(model, (property_named("atomic"),)).run(Bounds(states_max=2_000, breaks_max=1))
     assert found.clock.startswith("timed")

@@ -21,7 +21,7 @@ from kipviz.checking.tla import names, rule_text
 from kipviz.checking.tla.files import write
 from kipviz.checking.tla.module import module_of
 from kipviz.checking.tla.names import each_once, name_of_action
-from kipviz.checking.tla.reachable_states import NotWhole, Reached, reached
+from kipviz.checking.tla.reachable_states import NotWhole, Reached, search_designs
 from kipviz.checking.tla.situations import Rules, deed
 from kipviz.checking.tla.terms import Mapping, Record, itf, records, term_of, tla, varying
 from kipviz.cluster.actions import Deliver, Step
@@ -47,15 +47,15 @@ needs_tlc = [
 
 
 @cache
-def found(designs: str, faults: str = "", story: str = SMALL) -> Reached:
-    return reached(scenario(story), [design(d) for d in designs.split()], budget_of(faults))
+def search_story(designs: str, faults: str = "", story: str = SMALL) -> Reached:
+    return search_designs(scenario(story), [design(d) for d in designs.split()], budget_of(faults))
 
 
 def text_of(space: Reached) -> str:
     return module_of("small", scenario(SMALL), space, budget_of("")).text
 
 
-def walked(space: Reached, of: int) -> tuple[int, int]:
+def walk_situations(space: Reached, of: int) -> tuple[int, int]:
     """Walk the situations as TLC does, under one design; give the states and the steps."""
     rules, variables = Rules(space), space.variables
     deeds = [deed(space, rules, steps) for steps in space.steps.values()]
@@ -104,13 +104,13 @@ def walked(space: Reached, of: int) -> tuple[int, int]:
     ],
 )
 def test_the_situations_of_a_module_give_the_search_again(designs, faults, story):
-    space = found(designs, faults, story)
+    space = search_story(designs, faults, story)
     for of, each in enumerate(space.searches):
-        assert walked(space, of) == (each.explored.states, each.explored.transitions)
+        assert walk_situations(space, of) == (each.explored.states, each.explored.transitions)
 
 
 def test_a_rule_that_is_exchanged_in_a_module_of_two_designs_gives_the_other_ones_search():
-    space = found("repaired finding-I")
+    space = search_story("repaired finding-I")
     repaired, other = (each.explored for each in space.searches)
     assert (repaired.states, repaired.transitions) != (other.states, other.transitions)
     rules = Rules(space)
@@ -122,7 +122,7 @@ def test_a_rule_that_is_exchanged_in_a_module_of_two_designs_gives_the_other_one
 
 
 def test_a_module_names_each_slot_with_its_question_its_option_and_its_sentence():
-    space = found("repaired finding-I")
+    space = search_story("repaired finding-I")
     text = text_of(space)
     plain = " ".join(text.replace("\\*", "").split())
     for slot in space.questions:
@@ -152,7 +152,7 @@ def test_a_readers_own_rule_is_a_formula_or_a_table_and_stands_there_as_it_was_w
     texts = []
     for rule in (simple, winding):
         own = kipviz.propose(f"of-{rule.__name__}", "repaired", marker_epoch=rule)
-        space = reached(scenario(SMALL), [design(str(own))], budget_of(""))
+        space = search_designs(scenario(SMALL), [design(str(own))], budget_of(""))
         assert space.searches[0].explored.states == 686
         texts.append(text_of(space))
     assert (
@@ -199,14 +199,14 @@ def test_a_rule_that_cannot_answer_what_another_design_is_asked_is_told():
         return {0: False, 1: False, 2: False}[staged_epoch + marker_epoch - marker_epoch]
 
     kipviz.propose("picky", "repaired", marker_epoch=picky)
-    assert found("picky").searches[0].explored.states == 686
+    assert search_story("picky").searches[0].explored.states == 686
 
 
 def test_a_search_without_an_end_is_no_module():
     with pytest.raises(NotWhole, match=r"a module is written of a whole search.* 50 states"):
-        reached(scenario(SMALL), [design("repaired")], budget_of(""), states_max=50)
+        search_designs(scenario(SMALL), [design("repaired")], budget_of(""), states_max=50)
     with pytest.raises(NotWhole, match="a module needs a complete search"):
-        reached(scenario(SMALL), [design("repaired")], budget_of(""), go_on=lambda *_: False)
+        search_designs(scenario(SMALL), [design("repaired")], budget_of(""), go_on=lambda *_: False)
 
 
 @pytest.mark.parametrize("name", ["no-name.tla", "9.tla", "small.txt", ".tla"])
@@ -240,7 +240,7 @@ def test_a_module_is_the_same_in_every_process():
         "from tests.checking.test_tla_modules import found, text_of; import hashlib;"
         "print(hashlib.sha256(text_of(found('repaired')).encode()).hexdigest())"
     )
-    here = hashlib.sha256(text_of(found("repaired")).encode()).hexdigest()
+    here = hashlib.sha256(text_of(search_story("repaired")).encode()).hexdigest()
     seed = "7" if os.environ.get("PYTHONHASHSEED") != "7" else "8"
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -55,7 +55,7 @@ LONGER = {
 
 def producer_of(source: str, transactional_id: str = "", **fields: Any) -> Producer:
     """Return a producer with some fields of its parts, or of its own."""
-    return changed(Producer(source, TransactionManager(transactional_id)), **fields)
+    return change(Producer(source, TransactionManager(transactional_id)), **fields)
 
 
 def session_of(source: str, transactional_id: str) -> TransactionSession:
@@ -74,7 +74,7 @@ def member_of(
 ) -> GroupConsumer:
     """Return a member by KIP-848 with some fields of its parts, or of its own."""
     names = (source, group_id, partition, SubscriptionState(topic), Fetcher(max_records))
-    return changed(Consumer(*names, ConsumerMembership(member_id)), **fields)
+    return change(Consumer(*names, ConsumerMembership(member_id)), **fields)
 
 
 def classic_member_of(
@@ -90,16 +90,16 @@ def classic_member_of(
     """Return a member by the classic protocol with some fields of its parts, or of its own."""
     names = (source, group_id, partition, SubscriptionState(topic), Fetcher(max_records))
     mine = ConsumerCoordinator(client_id, topic_partitions)
-    return changed(Consumer(*names, mine), **fields)
+    return change(Consumer(*names, mine), **fields)
 
 
 def assigned_consumer_of(
     source: str, group_id: str, member_id: str, partition: str, max_records: int, **fields: Any
 ) -> GroupConsumer:
     """Return a consumer by assign(), which its group knows as a member in epoch 2, with some fields of its parts."""
-    names = (source, group_id, partition, SubscriptionState.assigned((partition,)))
+    names = (source, group_id, partition, SubscriptionState.assign((partition,)))
     parts = (Fetcher(max_records), ConsumerMembership(member_id, member_epoch=2))
-    return changed(Consumer(*names, *parts, OffsetRequests(backs_off=False)), **fields)
+    return change(Consumer(*names, *parts, OffsetRequests(backs_off=False)), **fields)
 
 
 def stable_member(membership: type, **fields: Any) -> GroupConsumer | ClassicConsumer:
@@ -108,22 +108,22 @@ def stable_member(membership: type, **fields: Any) -> GroupConsumer | ClassicCon
     me: GroupConsumer | ClassicConsumer
     if membership is ConsumerMembership:
         me = member_of("app-1/consumer", "g", "C1", *names)
-        me = changed(me, state=consumer_membership.S.STABLE, member_epoch=2, target=("src-0",))
+        me = change(me, state=consumer_membership.S.STABLE, member_epoch=2, target=("src-0",))
     else:
         me = classic_member_of("app-1/consumer", "g", "C1", *names, ("src-0",))
         mine = {"member_id": "C1-1", "generation": 1, "rejoin": False}
-        me = changed(me, state=consumer_coordinator.S.STABLE, **mine)
-    return changed(me, owned=("src-0",), **fields)
+        me = change(me, state=consumer_coordinator.S.STABLE, **mine)
+    return change(me, owned=("src-0",), **fields)
 
 
-def made(kind: type[V], *names: Any, **fields: Any) -> V:
+def make(kind: type[V], *names: Any, **fields: Any) -> V:
     """Return a client with some fields of its parts, or of its own."""
     own = {name: value for name, value in fields.items() if name in kind.__struct_fields__}
     others = {name: value for name, value in fields.items() if name not in own}
-    return changed(kind(*names, **own), **others)
+    return change(kind(*names, **own), **others)
 
 
-def changed(me: V, **fields: Any) -> V:
+def change(me: V, **fields: Any) -> V:
     """Return the same client with some fields changed, each in the part that it is of."""
     for name, value in fields.items():
         if name in me.__struct_fields__:

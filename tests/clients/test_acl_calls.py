@@ -55,15 +55,15 @@ def test_what_is_said_in_another_way_is_no_acl(text):
         acl_calls.entry_of(text)
 
 
-def answered(asked, answer):
+def answer_next(asked, answer):
     request = admin.next_request(asked)
-    sent, _ = admin.sent(asked, request, 1)
+    sent, _ = admin.note_sent(asked, request, 1)
     return request, admin.on_response(sent, answer)
 
 
 def test_the_list_is_kept():
     asked = acl_calls.describe_acls(ME, "resource=TOPIC")
-    request, after = answered(asked, DescribeAclsResponse(Errors.NONE, (READ_SRC,)))
+    request, after = answer_next(asked, DescribeAclsResponse(Errors.NONE, (READ_SRC,)))
     assert request == DescribeAcls(AclFilter("TOPIC"))
     assert (after.acls, after.done, after.error) == ((READ_SRC,), True, "")
 
@@ -74,15 +74,15 @@ def test_what_was_deleted_is_kept_once_however_many_filters_meant_it():
         DeletedByFilter(Errors.NONE, (READ_SRC, OUT)),
         DeletedByFilter(Errors.NONE, (READ_SRC,)),
     )
-    request, after = answered(asked, DeleteAclsResponse(found))
+    request, after = answer_next(asked, DeleteAclsResponse(found))
     assert isinstance(request, DeleteAcls)
     assert (after.acls, after.done) == ((READ_SRC, OUT), True)
 
 
 def test_a_creation_that_is_refused_fails_the_call():
     asked = acl_calls.create_acls(ME, "app-1 may READ TOPIC src")
-    request, after = answered(asked, CreateAclsResponse((Errors.CLUSTER_AUTHORIZATION_FAILED,)))
+    request, after = answer_next(asked, CreateAclsResponse((Errors.CLUSTER_AUTHORIZATION_FAILED,)))
     assert request == CreateAcls((READ_SRC,))
     assert (after.done, after.error) == (True, "CreateAcls: CLUSTER_AUTHORIZATION_FAILED")
-    _, after = answered(asked, CreateAclsResponse((Errors.NONE,)))
+    _, after = answer_next(asked, CreateAclsResponse((Errors.NONE,)))
     assert (after.done, after.error) == (True, "")

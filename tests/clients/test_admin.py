@@ -40,10 +40,10 @@ CLOSED = ActiveProducer(8, 1, 0, 5, -1)
 ONGOING = TransactionListing("t", 9, S.ONGOING)
 
 
-def told(me, answer, broker=1):
+def answer_next(me, answer, broker=1):
     """Let it send its next request and have this answer; give both."""
     request = admin.next_request(me)
-    me, request = admin.sent(me, request, broker)
+    me, request = admin.note_sent(me, request, broker)
     return request, admin.on_response(me, answer)
 
 
@@ -55,22 +55,22 @@ def listing(*found, error=Errors.NONE):
     return ListTransactionsResponse(error, (), found)
 
 
-def described(*partitions, error=Errors.NONE):
+def describe_response(*partitions, error=Errors.NONE):
     return DescribeTransactionsResponse(error, "t", S.ONGOING, 60_000, 9, 4, partitions)
 
 
-def looked(*found):
+def look_up(*found):
     """A client that knows the producers of out-0."""
-    return told(admin.describe_producers(ME, "out-0"), producers(*found))[1]
+    return answer_next(admin.describe_producers(ME, "out-0"), producers(*found))[1]
 
 
 def test_a_list_is_asked_of_every_broker_one_after_the_other_with_the_same_filters():
     me = admin.list_transactions(ME, admin.filters_of("state=Ongoing producer=9 id=my-.*"))
-    first, me = told(me, listing(ONGOING))
+    first, me = answer_next(me, listing(ONGOING))
     assert first == ListTransactions(("Ongoing",), (9,), "my-.*")
     assert not me.done
     assert admin.next_broker(me) == 3
-    second, me = told(me, listing(), broker=3)
+    second, me = answer_next(me, listing(), broker=3)
     assert second == first
     assert (me.done, me.error, me.listings) == (True, "", (ONGOING,))
 
@@ -89,23 +89,23 @@ def test_no_word_is_no_filter():
 
 def test_a_broker_that_is_gone_has_nothing_to_list():
     me = admin.list_transactions(ME, Filters())
-    me, _ = admin.sent(me, admin.next_request(me), 1)
+    me, _ = admin.note_sent(me, admin.next_request(me), 1)
     me = admin.on_disconnected(me, 1)
-    _, me = told(me, listing(ONGOING), broker=3)
+    _, me = answer_next(me, listing(ONGOING), broker=3)
     assert (me.done, me.listings) == (True, (ONGOING,))
     me = admin.list_transactions(ME.but(brokers=(1,)), Filters())
-    me, _ = admin.sent(me, admin.next_request(me), 1)
+    me, _ = admin.note_sent(me, admin.next_request(me), 1)
     assert admin.on_disconnected(me, 1).done
 
 
 def test_every_other_question_is_asked_again_when_its_connection_breaks():
     me = admin.describe_transactions(ME, "t")
-    me, asked = admin.sent(me, admin.next_request(me), 1)
+    me, asked = admin.note_sent(me, admin.next_request(me), 1)
     assert admin.next_request(admin.on_disconnected(me, 3)) is None
     assert admin.next_request(admin.on_disconnected(me, 1)) == asked == DescribeTransactions("t")
 
 
-def marked(error):
+def marker_response(error):
     result = TxnMarkerResult(9, (PartitionResult("out-0", error),))
     return WriteTxnMarkersResponse((result,))
 
@@ -114,34 +114,34 @@ def marked(error):
     ("call", "answer"),
     [
         (lambda: admin.list_transactions(ME, Filters()), listing(error=Errors(14))),
-        (lambda: admin.describe_transactions(ME, "t"), described(error=Errors(16))),
+        (lambda: admin.describe_transactions(ME, "t"), describe_response(error=Errors(16))),
         (lambda: admin.describe_producers(ME, "out-0"), producers(error=Errors(6))),
         (lambda: admin.fence_producers(ME, "t"), InitProducerIdResponse(Errors(51))),
-        (lambda: admin.abort_transaction(looked(OPEN), "out-0"), marked(Errors(6))),
+        (lambda: admin.abort_transaction(look_up(OPEN), "out-0"), marker_response(Errors(6))),
     ],
 )
 def test_an_answer_that_says_come_back_is_obeyed(call, answer):
     me = call()
-    request, me = told(me, answer)
+    request, me = answer_next(me, answer)
     assert (me.done, admin.next_request(me)) == (False, request)
 
 
 @pytest.mark.parametrize("error", [31, 47, 52])
 def test_a_marker_that_the_log_refuses_ends_the_call_with_its_error(error):
-    me = admin.abort_transaction(looked(OPEN), "out-0")
-    _, me = told(me, marked(Errors(error)))
+    me = admin.abort_transaction(look_up(OPEN), "out-0")
+    _, me = answer_next(me, marker_response(Errors(error)))
     assert (me.done, me.error) == (True, f"WriteTxnMarkers: {Errors(error).name}")
 
 
 def test_a_transaction_is_aborted_with_the_epoch_of_the_log_and_as_of_version_0():
-    me = looked(CLOSED, OPEN.but(producer_id=7, start_offset=30), OPEN)
-    request, me = told(admin.abort_transaction(me, "out-0"), marked(Errors.NONE))
+    me = look_up(CLOSED, OPEN.but(producer_id=7, start_offset=30), OPEN)
+    request, me = answer_next(admin.abort_transaction(me, "out-0"), marker_response(Errors.NONE))
     assert request == WriteTxnMarkers((TxnMarker(9, 4, False, ("out-0",), 0, 0),))
     assert admin.next_request(me) is None  # the coordinator is not asked
     assert (me.done, me.error, me.candidates) == (True, "", ())
 
 
-@pytest.mark.parametrize("before", [ME, looked(CLOSED)])
+@pytest.mark.parametrize("before", [ME, look_up(CLOSED)])
 def test_nothing_is_aborted_that_was_not_looked_at(before):
     me = admin.abort_transaction(before, "out-0")
     assert me.done
@@ -151,10 +151,10 @@ def test_nothing_is_aborted_that_was_not_looked_at(before):
 
 def finding(*after_producers):
     """Find what hangs in out-0, with these answers behind the one of its leader."""
-    _, me = told(admin.find_hanging(ME, "out-0"), producers(CLOSED, OPEN))
+    _, me = answer_next(admin.find_hanging(ME, "out-0"), producers(CLOSED, OPEN))
     asked = []
     for answer in after_producers:
-        request, me = told(me, answer)
+        request, me = answer_next(me, answer)
         asked.append(request)
     return asked, me
 
@@ -163,16 +163,24 @@ def finding(*after_producers):
     ("name", "answers", "hangs"),
     [
         ("nobody has the producer id", (listing(), listing()), True),
-        ("its coordinator will end it", (listing(ONGOING), listing(), described("out-0")), False),
+        (
+            "its coordinator will end it",
+            (listing(ONGOING), listing(), describe_response("out-0")),
+            False,
+        ),
         (
             "its coordinator knows other partitions",
-            (listing(ONGOING), listing(), described("out-1")),
+            (listing(ONGOING), listing(), describe_response("out-1")),
             True,
         ),
-        ("its transaction is over", (listing(), listing(ONGOING), described()), True),
+        ("its transaction is over", (listing(), listing(ONGOING), describe_response()), True),
         (
             "its name is gone meanwhile",
-            (listing(ONGOING), listing(), described(error=Errors.TRANSACTIONAL_ID_NOT_FOUND)),
+            (
+                listing(ONGOING),
+                listing(),
+                describe_response(error=Errors.TRANSACTIONAL_ID_NOT_FOUND),
+            ),
             True,
         ),
     ],
@@ -187,25 +195,27 @@ def test_a_transaction_hangs_if_no_coordinator_will_end_it(name, answers, hangs)
 
 
 def test_without_an_open_transaction_nobody_else_is_asked():
-    request, me = told(admin.find_hanging(ME, "out-0"), producers(CLOSED))
+    request, me = answer_next(admin.find_hanging(ME, "out-0"), producers(CLOSED))
     assert request == DescribeProducers("out-0")
     assert (me.done, me.candidates) == (True, ())
 
 
 def test_fencing_gives_the_identity_that_nobody_has_now():
-    request, me = told(admin.fence_producers(ME, "t"), InitProducerIdResponse(Errors.NONE, 9, 6))
+    request, me = answer_next(
+        admin.fence_producers(ME, "t"), InitProducerIdResponse(Errors.NONE, 9, 6)
+    )
     assert request == InitProducerId("t")
     assert (me.done, me.fenced) == (True, (9, 6))
 
 
 def test_an_unknown_name_is_an_error_of_describe():
     answer = DescribeTransactionsResponse(Errors.TRANSACTIONAL_ID_NOT_FOUND, "t")
-    _, me = told(admin.describe_transactions(ME, "t"), answer)
+    _, me = answer_next(admin.describe_transactions(ME, "t"), answer)
     assert me.error == "DescribeTransactions: TRANSACTIONAL_ID_NOT_FOUND"
 
 
 def test_the_next_life_knows_the_brokers_and_nothing_else():
-    assert admin.restarted(looked(OPEN), 2) == ME
+    assert admin.restart(look_up(OPEN), 2) == ME
 
 
 @pytest.mark.parametrize("text", ["g1 =100", "g1 src-0", "g1 src-0=-1", "g1 src-0=100 src-1=x"])
@@ -236,25 +246,25 @@ def test_a_group_forgets_where_it_stands_in_one_topic_at_a_time(text):
 )
 def test_what_is_wrong_with_the_topic_alone_fails_the_call_as_well(whole, of_topic, raised):
     answer = DeleteShareGroupOffsetsResponse(whole, "g1", "src", of_topic)
-    request, me = told(admin.delete_share_group_offsets(ME, "g1 src"), answer)
+    request, me = answer_next(admin.delete_share_group_offsets(ME, "g1 src"), answer)
     assert request == DeleteShareGroupOffsets("g1", "src")
     assert (me.done, me.error) == (True, f"DeleteShareGroupOffsets: {raised}" if raised else "")
 
 
 def test_an_answer_to_what_was_on_a_broken_connection_changes_nothing():
     me = admin.describe_transactions(ME, "t")
-    me, _ = admin.sent(me, admin.next_request(me), 1)
+    me, _ = admin.note_sent(me, admin.next_request(me), 1)
     me = admin.on_disconnected(me, 1)
-    assert admin.on_response(me, described("out-0")) == me
+    assert admin.on_response(me, describe_response("out-0")) == me
 
 
 def test_find_hanging_asks_after_nobody_who_wrote_a_moment_ago():
     """FindHangingTransactionsCommand.collectCandidateOpenTransactions: longer than the limit, not as long."""
     asks = "out-0 max-transaction-timeout=15"
     for silent_ms, goes_on in ((-1, False), (900_000, False), (900_001, True)):
-        _, me = told(admin.find_hanging(ME, asks), producers(OPEN.but(silent_ms=silent_ms)))
+        _, me = answer_next(admin.find_hanging(ME, asks), producers(OPEN.but(silent_ms=silent_ms)))
         assert (me.done, bool(me.queue)) == (not goes_on, goes_on)
-    _, me = told(admin.find_hanging(ME, "out-0"), producers(OPEN))
+    _, me = answer_next(admin.find_hanging(ME, "out-0"), producers(OPEN))
     assert me.queue, "without a limit every open transaction is looked at"
 
 
@@ -270,7 +280,7 @@ def test_a_limit_of_find_hanging_is_a_number_of_minutes(text):
     [("g1 g2", False), ("g1 g2 requireStable=true", True), ("g1 g2 requireStable=false", False)],
 )
 def test_offsets_of_several_groups_are_asked_for_with_or_without_what_is_stable(text, stable):
-    asked = group_targets.committed_of(text)
+    asked = group_targets.parse_offset_groups(text)
     assert asked == fetch_all("g1", "g2", require_stable=stable)
 
 
@@ -278,4 +288,4 @@ def test_a_wrong_word_for_stable_offsets_is_told_with_those_that_are_right():
     with pytest.raises(
         ValueError, match="'requireStable=maybe' is not an option: write requireStable=true"
     ):
-        group_targets.committed_of("g1 requireStable=maybe")
+        group_targets.parse_offset_groups("g1 requireStable=maybe")

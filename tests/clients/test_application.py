@@ -24,7 +24,7 @@ from kipviz.messages.shares.share_groups import AcknowledgementBatch, Acknowledg
 from kipviz.scenarios.applications.programs import GROUP_LOOP, SHARE_LOOP
 from tests.clients.parts import (
     assigned_consumer_of,
-    changed,
+    change,
     classic_member_of,
     member_of,
     producer_of,
@@ -44,7 +44,7 @@ def process(*lines, state=S.READY, share=True, line=0, **changes):
         else assigned_consumer_of("app-1/consumer", "g1", "M1", "src-0", 10)
     )
     me = Application("app-1", program, "out-0", producer, consumer, line=line)
-    return changed(me, **changes)
+    return change(me, **changes)
 
 
 def step(me):
@@ -149,7 +149,7 @@ def test_which_call_is_legal_in_which_state(state, call, cell):
     share = call is not C.SEND_OFFSETS
     me = process(call, C.POLL, state=state, share=share, records=RECORDS)
     if state in (S.ABORTABLE_ERROR, S.FATAL_ERROR):
-        me = me.but(producer=changed(me.producer, error="Produce: SOMETHING"))
+        me = me.but(producer=change(me.producer, error="Produce: SOMETHING"))
     after, events = step(me)
     assert events[0] == CallStarted("app-1", 0, call.value)
     raised = [e.raised for e in events if isinstance(e, CallReturned)]
@@ -165,7 +165,7 @@ def test_which_call_is_legal_in_which_state(state, call, cell):
 def test_a_kafka_exception_goes_to_the_catch_block_and_an_illegal_state_does_not():
     caught = Line("commit", C.COMMIT_TRANSACTION, on_error=1)
     me = process(caught, C.ABORT_TRANSACTION, state=S.ABORTABLE_ERROR)
-    me = me.but(producer=changed(me.producer, error="Produce: INVALID_TXN_STATE"))
+    me = me.but(producer=change(me.producer, error="Produce: INVALID_TXN_STATE"))
     after, _ = step(me)
     assert (after.line, after.ended) == (1, "")
     after, _ = step(process(caught, C.ABORT_TRANSACTION, state=S.READY))
@@ -205,9 +205,7 @@ def test_a_line_says_which_record_is_staged_how():
 
 def test_a_plain_share_consumer_accepts_its_batch_whatever_the_design():
     """The slot is about loops that stage; KIP-932's implicit mode is not up for discussion."""
-    consumer = changed(
-        process(C.POLL).consumer, session_epoch=1, session_broker=5, batch=(100, 101)
-    )
+    consumer = change(process(C.POLL).consumer, session_epoch=1, session_broker=5, batch=(100, 101))
     me, _ = step(process(C.POLL, C.POLL, consumer=consumer))
     accepted = AcknowledgementBatch(100, 101, AcknowledgeType.ACCEPT)
     assert me.consumer.to_send.first.acknowledgements == (accepted,)
@@ -218,14 +216,14 @@ def test_a_plain_share_consumer_accepts_its_batch_whatever_the_design():
 
 def test_an_abort_sends_a_regular_consumer_back_to_the_committed_offset():
     me = process(*GROUP_LOOP, share=False, state=S.IN_TRANSACTION, line=6)
-    me = me.but(consumer=changed(me.consumer, positions=Table.of({"src-0": 102})))
+    me = me.but(consumer=change(me.consumer, positions=Table.of({"src-0": 102})))
     after, _ = step(me)
     assert after.consumer.position == -1
 
 
 def test_the_next_process_remembers_nothing_but_names():
     me = process(*SHARE_LOOP, line=3, records=RECORDS, waiting=True, alive=False, life=2)
-    fresh = app.restarted(me)
+    fresh = app.restart(me)
     assert (fresh.life, fresh.line, fresh.records, fresh.alive) == (3, 0, (), True)
     assert fresh.producer == producer_of("app-1/producer", "t")
     assert (fresh.consumer.member_id, fresh.consumer.sessions.epoch) == ("M1#3", 0)
@@ -240,10 +238,8 @@ def test_a_program_that_runs_past_its_last_line_has_ended():
 def classic_member():
     """A member of a classic group that has read up to two positions."""
     me = classic_member_of("app-1/consumer", "g1", "C1", "src", "src-0", 10, ("src-0", "src-1"))
-    me = changed(
-        me, state=ClassicState.STABLE, member_id="C1.1", generation=3, metadata=("C1.1", 3)
-    )
-    return changed(
+    me = change(me, state=ClassicState.STABLE, member_id="C1.1", generation=3, metadata=("C1.1", 3))
+    return change(
         me, owned=me.membership.topic_partitions, positions=Table.of({"src-0": 102, "src-1": 7})
     )
 
@@ -285,7 +281,7 @@ def test_a_member_of_a_classic_group_subscribes_to_what_a_line_names():
 
 def test_a_member_of_a_consumer_group_waits_until_the_coordinator_knows_that_it_is_gone():
     consumer = member_of("app-1/consumer", "g1", "C1", "src", "src-0", 10)
-    consumer = changed(
+    consumer = change(
         consumer, state=GroupState.STABLE, member_epoch=3, owned=("src-0",), told=("src-0",)
     )
     me, _ = step(process(C.UNSUBSCRIBE, C.POLL, consumer=consumer, records=RECORDS))

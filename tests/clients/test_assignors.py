@@ -14,7 +14,7 @@ from kipviz.brokers.membership import classic_group
 from kipviz.brokers.membership import classic_membership as classic
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.clients.groups import kafka_consumer
-from kipviz.clients.groups.assignors import assigned, cooperative, sticky
+from kipviz.clients.groups.assignors import assign, cooperative, sticky
 from kipviz.clients.groups.consumer import ClassicConsumer, is_classic
 from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.timers import HeartbeatInterval
@@ -36,9 +36,9 @@ from kipviz.messages.groups.classic_groups import (
 from kipviz.messages.groups.groups import OffsetFetch
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE, Subscription
 from kipviz.scenarios.library import scenario
-from tests.clients.parts import changed
+from tests.clients.parts import change
 from tests.clients.test_classic_consumer import BOTH, fresh, send
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 E, S = Errors, MemberState
 STICKY = (COOPERATIVE_STICKY,)
@@ -95,7 +95,7 @@ def test_what_moves_is_given_up_first_and_given_in_the_next_generation(
 def test_what_an_older_generation_owned_does_not_count() -> None:
     members = (there("a", "p-0", generation=2), there("b", "p-0", "p-1"))
     assert sticky(("p-0", "p-1"), members) == {"a": ("p-1",), "b": ("p-0",)}
-    assert assigned(RANGE, ("p-0", "p-1"), members) == (
+    assert assign(RANGE, ("p-0", "p-1"), members) == (
         Assigned("a", ("p-0",)),
         Assigned("b", ("p-1",)),
     )
@@ -157,7 +157,7 @@ def test_the_assignor_of_a_generation_is_told_and_stays_in_the_log() -> None:
     desk.do(classic.on_group_stored(desk.role, desk.local[-1].message, desk.on))
     synced: Any = desk.last
     assert (synced.partitions, synced.protocol) == (("p-0",), COOPERATIVE_STICKY)
-    loaded = classic_group.loaded(desk.written(HERE)[-1])
+    loaded = classic_group.load_group(desk.written(HERE)[-1])
     assert (loaded.protocol, loaded.members[joined.member_id].protocols) == (STICKY[0], STICKY)
 
 
@@ -174,7 +174,7 @@ def holding(**changes: Any) -> ClassicConsumer:
     assert isinstance(request, SyncGroup)
     assert request.protocol == COOPERATIVE_STICKY
     me = kafka_consumer.on_response(me, SyncGroupResponse(E.NONE, BOTH, STICKY[0]))
-    return changed(me, positions=me.subscription.positions.set("src-0", 5).set("src-1", 7))
+    return change(me, positions=me.subscription.positions.set("src-0", 5).set("src-1", 7))
 
 
 def rejoining() -> ClassicConsumer:
@@ -212,9 +212,7 @@ def test_who_has_lost_its_name_or_its_generation_has_lost_its_partitions() -> No
 
 def test_with_an_eager_assignor_beside_it_a_consumer_gives_everything_up() -> None:
     assert not fresh(assignors=BOUNCED).membership.cooperative
-    me, _ = send(
-        kafka_consumer.on_timer(changed(holding(), assignors=BOUNCED), HeartbeatInterval())
-    )
+    me, _ = send(kafka_consumer.on_timer(change(holding(), assignors=BOUNCED), HeartbeatInterval()))
     assert kafka_consumer.on_response(me, HeartbeatResponse(E.REBALANCE_IN_PROGRESS)).owned == ()
 
 
@@ -226,7 +224,7 @@ def test_a_group_that_knows_no_assignor_of_it_ends_the_call() -> None:
 
 def looked_up(story: str) -> list[str]:
     """The partitions of which app-1 asked for the committed offset, in the order it did."""
-    trace, _ = played(story, "kafka")
+    trace, _ = play_once(story, "kafka")
     return [
         partition
         for node in nodes(trace)
@@ -242,7 +240,7 @@ def test_only_what_moves_stops_and_the_rest_goes_on_where_it_was() -> None:
     """The same change of members: two generations and every partition, or three and one partition."""
     assert looked_up("kip-62-rebalance")[:3] == ["src-0", "src-1", "src-0"]
     assert looked_up("kip-429-cooperative") == ["src-0", "src-1"]
-    trace, _ = played("kip-429-cooperative", "kafka")
+    trace, _ = play_once("kip-429-cooperative", "kafka")
     first, second = (trace.world.applications[name].consumer for name in ("app-1", "app-2"))
     assert is_classic(first)
     assert is_classic(second)

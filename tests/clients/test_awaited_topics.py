@@ -31,7 +31,7 @@ from kipviz.messages.transactions.transactions import (
 )
 from kipviz.scenarios.applications.programs import GROUP_LOOP, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
-from tests.clients.parts import changed, producer_of
+from tests.clients.parts import change, producer_of
 from tests.cluster.small_clusters import small_spec
 
 BACK_OFF = ClientTimer("app-1/producer", RetryBackOff())
@@ -69,7 +69,7 @@ class Run(Cluster):
     def raised(self):
         return [e.raised for e in self.events if isinstance(e, CallReturned) and e.raised]
 
-    def sent(self, kind):
+    def count_sent(self, kind):
         return sum(isinstance(e, MessageSent) and isinstance(e.message, kind) for e in self.events)
 
 
@@ -144,11 +144,11 @@ def test_with_several_batches_on_the_way_it_waits_for_the_topic_and_then_for_roo
 def test_room_may_be_missing_when_the_topic_has_come():
     run = Run(MANY_IN_A_TRANSACTION, max_in_flight=5, buffer=1, max_records=1)
     producer = run.producer
-    full = changed(producer, metadata=producer.metadata.but(topics=("output-A",)), done=True)
+    full = change(producer, metadata=producer.metadata.but(topics=("output-A",)), done=True)
     batch = full.metadata.held[0]
-    with_one = awaited_topics.released(full)
+    with_one = awaited_topics.end_wait(full)
     with_one = _send_batch(with_one, batch)
-    app = run.app.with_client(changed(with_one, metadata=full.metadata, done=True))
+    app = run.app.with_client(change(with_one, metadata=full.metadata, done=True))
     turn = run.model.turn(run.world)
     turn.applications = turn.applications.set("app-1", app)
     world = run.model.step(turn.world(), Step("app-1")).world
@@ -172,7 +172,7 @@ def test_an_answer_that_nobody_waits_for_changes_nothing():
     answer = MetadataResponse(Errors.NONE, (TopicId("output-A", "A"),))
     me = producer_of("p", "t", metadata=KnownTopics(True))
     assert awaited_topics.on_metadata(me, answer) is me
-    assert awaited_topics.asked_again(me) is me
+    assert awaited_topics.look_up_again(me) is me
 
 
 def test_a_batch_that_fails_because_nobody_leads_its_partition_takes_the_topic_out_of_the_cache():
@@ -199,9 +199,9 @@ def test_a_topic_is_asked_for_before_everything_else_and_no_more_when_the_wait_i
     waiting = awaited_topics.asking(me, "out-0", ())
     assert waiting.manager.queue == (Metadata(("out",)), *me.manager.queue)
     assert awaited_topics.asks(waiting)
-    asked = changed(waiting, queue=me.manager.queue)
+    asked = change(waiting, queue=me.manager.queue)
     assert not awaited_topics.asks(asked), "the question is on its way"
-    over = awaited_topics.released(waiting)
+    over = awaited_topics.end_wait(waiting)
     assert (over.manager.queue, over.metadata.held, over.manager.done) == (
         me.manager.queue,
         (),

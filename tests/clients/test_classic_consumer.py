@@ -34,7 +34,7 @@ from kipviz.messages.groups.groups import (
 )
 from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse, PartitionData
 from kipviz.records.classic_groups import Subscription
-from tests.clients.parts import changed, classic_member_of
+from tests.clients.parts import change, classic_member_of
 from tests.messages.offset_fetches import response_of
 
 S = MemberState
@@ -44,7 +44,7 @@ OUTSIDE = Subscription("src")
 
 
 def fresh(**changes):
-    return changed(
+    return change(
         classic_member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, BOTH), **changes
     )
 
@@ -52,7 +52,7 @@ def fresh(**changes):
 def send(me):
     request = kafka_consumer.next_request(me)
     assert request is not None
-    return kafka_consumer.sent(me, request, 4)
+    return kafka_consumer.note_sent(me, request, 4)
 
 
 def joining(me=None):
@@ -78,11 +78,11 @@ def stable(*partitions):
 
 def back(me):
     """The same consumer after its poll() has come back."""
-    me = changed(me, positions=me.subscription.positions.set("src-0", 5).set("src-1", 7))
+    me = change(me, positions=me.subscription.positions.set("src-0", 5).set("src-1", 7))
     return me.but(polling=False, done=True)
 
 
-def heard(me, error):
+def hear_heartbeat(me, error):
     me, _ = send(kafka_consumer.on_timer(me, HeartbeatInterval()))
     return kafka_consumer.on_response(me, HeartbeatResponse(error))
 
@@ -143,7 +143,7 @@ def test_an_offset_that_is_not_stable_is_asked_for_after_a_back_off():
 
 
 def test_everything_is_given_up_before_joining_again():
-    me = heard(back(stable()), E.REBALANCE_IN_PROGRESS)
+    me = hear_heartbeat(back(stable()), E.REBALANCE_IN_PROGRESS)
     assert (me.state, me.owned, me.membership.rejoin) == (S.STABLE, BOTH, True)
     assert kafka_consumer.next_request(me) is None
     me = kafka_consumer.poll(me)
@@ -153,14 +153,14 @@ def test_everything_is_given_up_before_joining_again():
 
 
 def test_in_poll_it_joins_again_as_soon_as_it_hears_of_it():
-    assert heard(stable(), E.REBALANCE_IN_PROGRESS).state is S.PREPARING_REBALANCE
+    assert hear_heartbeat(stable(), E.REBALANCE_IN_PROGRESS).state is S.PREPARING_REBALANCE
 
 
 @pytest.mark.parametrize(
     ("error", "name"), [(E.UNKNOWN_MEMBER_ID, ""), (E.ILLEGAL_GENERATION, "C1.1")]
 )
 def test_who_is_out_forgets_its_generation_and_maybe_its_name_but_not_the_metadata(error, name):
-    me = heard(back(stable()), error)
+    me = hear_heartbeat(back(stable()), error)
     assert (me.state, me.member_epoch, me.member_id) == (S.UNJOINED, -1, name)
     assert me.membership.metadata == ("C1.1", 1)
     assert send(kafka_consumer.poll(me))[1] == JoinGroup("g", name, "C1", OUTSIDE)
@@ -220,7 +220,7 @@ def test_who_unsubscribes_says_so_and_waits_for_no_answer():
     assert request == LeaveGroup("g", (Leaver("C1.1"),))
     me = kafka_consumer.on_response(me, LeaveGroupResponse(E.NONE, (Left("C1.1", "", E.NONE),)))
     assert kafka_consumer.next_request(me) is None
-    static = kafka_consumer.unsubscribe(changed(back(stable()), instance_id="i"))
+    static = kafka_consumer.unsubscribe(change(back(stable()), instance_id="i"))
     assert kafka_consumer.next_request(static) is None
 
 
@@ -234,7 +234,7 @@ def test_heartbeats_are_sent_in_a_generation_only():
 
 def test_every_state_is_reached_from_another_one_and_the_next_life_has_no_name():
     assert {after for may in TRANSITIONS.values() for after in may} == set(S)
-    assert kafka_consumer.restarted(stable(), 2) == fresh()
+    assert kafka_consumer.restart(stable(), 2) == fresh()
 
 
 def test_an_answer_about_a_generation_that_was_given_up_is_not_taken():
@@ -267,7 +267,7 @@ def test_an_answer_about_a_generation_that_was_given_up_is_not_taken():
 def test_who_may_not_read_hears_of_it_from_poll_and_stays_in_its_group(answer, raised):
     me = stable()
     if isinstance(answer, FetchResponse):
-        me = changed(me, positions=me.subscription.positions.set("src-0", 5).set("src-1", 7))
+        me = change(me, positions=me.subscription.positions.set("src-0", 5).set("src-1", 7))
     me, _ = send(me)
     me = kafka_consumer.on_response(me, answer)
     assert (me.done, me.polling, me.error) == (True, False, raised)
@@ -334,7 +334,7 @@ def test_time_for_a_heartbeat_passes_in_a_generation_only_also_while_something_i
 def test_only_who_is_not_known_any_more_forgets_its_name(error, name):
     """AbstractCoordinator.resetStateOnResponseError: resetGeneration keeps it, resetStateAndGeneration does not."""
     synced = kafka_consumer.on_response(syncing()[0], SyncGroupResponse(error, ()))
-    beaten = heard(back(stable()), error)
+    beaten = hear_heartbeat(back(stable()), error)
     for me in (synced, beaten):
         assert (me.member_id, me.member_epoch, me.membership.rejoin, me.membership.to_bring) == (
             name,
@@ -352,6 +352,6 @@ def test_a_member_whose_poll_came_late_says_goodbye_and_a_static_one_does_not():
         S.UNJOINED,
         "",
     )
-    static = kafka_consumer.on_missed_poll(changed(back(stable()), instance_id="i"))
+    static = kafka_consumer.on_missed_poll(change(back(stable()), instance_id="i"))
     assert (static.membership.leaving, static.state) == (None, S.UNJOINED)
     assert kafka_consumer.on_missed_poll(fresh()).membership.leaving is None

@@ -43,7 +43,7 @@ def reading(position=-1, **fields):
 def polling(position=-1):
     me = reading(position)
     me = c.poll(me)
-    me, request = c.sent(me, c.next_request(me), 5)
+    me, request = c.note_sent(me, c.next_request(me), 5)
     return request, me
 
 
@@ -126,14 +126,14 @@ def test_it_sends_no_heartbeats_and_sets_no_timer():
 
 def test_a_commit_is_of_the_member_that_its_group_knows():
     me = c.commit_sync(reading(7))
-    me, request = c.sent(me, c.next_request(me), 5)
+    me, request = c.note_sent(me, c.next_request(me), 5)
     assert request == OffsetCommit("g", "m", 2, (GroupOffset("src-0", 7),))
     assert c.on_response(me, OffsetCommitResponse(Errors.NONE)).done
 
 
 def test_the_retry_back_off_is_waited_for_where_the_cluster_has_it():
     me = c.poll(reading(backs_off=True))
-    me, _ = c.sent(me, c.next_request(me), 5)
+    me, _ = c.note_sent(me, c.next_request(me), 5)
     me = c.on_response(me, response_of(Errors.UNSTABLE_OFFSET_COMMIT, "src-0"))
     assert (c.next_request(me), c.timers(me)) == (None, (RetryBackOff(),))
     assert isinstance(c.next_request(c.on_timer(me, RetryBackOff())), OffsetFetch)
@@ -142,7 +142,7 @@ def test_the_retry_back_off_is_waited_for_where_the_cluster_has_it():
 def resetting(policy, position=-1):
     me = reading(position, auto_offset_reset=policy)
     me = c.poll(me)
-    return c.sent(me, c.next_request(me), 5)
+    return c.note_sent(me, c.next_request(me), 5)
 
 
 @pytest.mark.parametrize(
@@ -180,5 +180,5 @@ def test_without_a_policy_poll_throws_and_the_position_stays():
 
 def test_the_next_life_of_a_process_has_the_same_policy():
     me, _ = resetting("latest", 7)
-    again = c.restarted(me, 1)
+    again = c.restart(me, 1)
     assert again == reading(auto_offset_reset="latest"), "the same member with the same partition"

@@ -19,7 +19,7 @@ from kipviz.messages.logs.producing import (
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
 from tests.clients.test_assignors import BOUNCED, STICKY, rejoining
 from tests.clients.test_classic_consumer import fresh, send
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 E, S = Errors, MemberState
 
@@ -32,7 +32,7 @@ def waiting() -> ClassicConsumer:
     return send(rejoining())[0]
 
 
-def joined(generation: int = 2) -> JoinGroupResponse:
+def join_response(generation: int = 2) -> JoinGroupResponse:
     return JoinGroupResponse(E.NONE, "C1.1", generation, "C9", protocol=STICKY[0])
 
 
@@ -54,8 +54,12 @@ def test_while_a_join_group_waits_a_cooperative_consumer_fetches_what_it_has() -
 
 
 def test_nobody_looks_at_the_answer_to_a_join_group_before_the_next_poll() -> None:
-    me = kafka_consumer.on_response(came_back(waiting()), joined())
-    assert (me.state, me.member_epoch, me.membership.unread) == (S.PREPARING_REBALANCE, 1, joined())
+    me = kafka_consumer.on_response(came_back(waiting()), join_response())
+    assert (me.state, me.member_epoch, me.membership.unread) == (
+        S.PREPARING_REBALANCE,
+        1,
+        join_response(),
+    )
     assert kafka_consumer.next_request(me) is None
     me = kafka_consumer.poll(me)
     assert (me.state, me.member_epoch, me.membership.unread) == (S.COMPLETING_REBALANCE, 2, None)
@@ -65,7 +69,7 @@ def test_nobody_looks_at_the_answer_to_a_join_group_before_the_next_poll() -> No
 def test_a_poll_does_not_join_a_second_time_while_the_first_time_is_under_way() -> None:
     me = kafka_consumer.poll(came_back(waiting()))
     assert isinstance(kafka_consumer.next_request(me), Fetch)
-    me, request = send(kafka_consumer.on_response(me, joined()))
+    me, request = send(kafka_consumer.on_response(me, join_response()))
     assert isinstance(request, SyncGroup)
     assert isinstance(kafka_consumer.next_request(me), Fetch)
 
@@ -89,7 +93,7 @@ def test_a_partition_that_has_nothing_rests_while_the_join_group_waits() -> None
 
 
 def test_with_the_connection_goes_the_join_group_and_what_is_fetched_from_others_stays() -> None:
-    me, _ = kafka_consumer.sent(
+    me, _ = kafka_consumer.note_sent(
         waiting(), Fetch((FetchPartition("src-0", 5),), 2, read_committed=True), 5
     )
     me = kafka_consumer.on_disconnected(me, 4)
@@ -103,7 +107,7 @@ def test_who_leaves_while_its_join_group_waits_asks_anew_when_that_is_answered()
     assert me.state is S.UNJOINED
     gone, _ = send(me)
     assert kafka_consumer.on_disconnected(gone, 4).state is S.UNJOINED
-    me = kafka_consumer.on_response(me, joined())
+    me = kafka_consumer.on_response(me, join_response())
     assert (me.state, me.owned, me.member_epoch) == (S.PREPARING_REBALANCE, (), -1)
 
 
@@ -114,12 +118,12 @@ def test_a_process_is_started_with_the_assignors_of_its_next_config() -> None:
     me = fresh(later_assignors=(BOUNCED, STICKY))
     lives = [me]
     for life in (2, 3, 4):
-        lives.append(kafka_consumer.restarted(lives[-1], life))
+        lives.append(kafka_consumer.restart(lives[-1], life))
     assert [each.membership.assignors for each in lives] == [(RANGE,), BOUNCED, STICKY, STICKY]
 
 
 def test_in_two_bounces_the_assignor_changes_first_and_what_is_given_up_after_that() -> None:
-    trace, chapters = played("kip-429-two-bounces", "kafka")
+    trace, chapters = play_once("kip-429-two-bounces", "kafka")
     ends = [nodes(trace)[chapter.end].world for chapter in chapters]
     members = [world.applications["app-2"].consumer for world in ends]
     assert [m.membership.chosen for m in members] == [
@@ -133,14 +137,14 @@ def test_in_two_bounces_the_assignor_changes_first_and_what_is_given_up_after_th
 
 
 def test_in_one_bounce_nobody_can_come_back() -> None:
-    trace, chapters = played("kip-429-one-bounce", "kafka")
+    trace, chapters = play_once("kip-429-one-bounce", "kafka")
     refused = nodes(trace)[chapters[2].end].world.applications["app-1"].consumer
     assert (refused.done, refused.error) == (True, "JoinGroup: INCONSISTENT_GROUP_PROTOCOL")
 
 
 def test_in_the_story_records_come_while_the_join_group_waits_at_the_broker() -> None:
     """Twice: once with the first JoinGroup on its way, once with the second one waiting for the other."""
-    trace, _ = played("kip-429-cooperative", "kafka")
+    trace, _ = play_once("kip-429-cooperative", "kafka")
     got = [
         event.message.responses[0].records[0].value
         for node in nodes(trace)

@@ -10,7 +10,7 @@ from kipviz.clients.catching import KAFKA_EXCEPTION
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions.transactions import EndTxn
-from tests.clients.parts import changed, classic_member_of, producer_of
+from tests.clients.parts import change, classic_member_of, producer_of
 
 E = Errors
 
@@ -107,7 +107,7 @@ RETRIES, ABORTS, ENDS = exceptions.RETRIES, exceptions.ABORTS, exceptions.ENDS
 def test_a_handler_throws_its_own_errors_as_such_and_of_others_a_kafka_exception(
     request_name, error, exception, kind
 ):
-    found = exceptions.thrown(exceptions.REQUESTS[request_name], error)
+    found = exceptions.exception_for(exceptions.REQUESTS[request_name], error)
     assert found.kind == kind
     assert exception in (None, found.exception)
     assert found.words.startswith(f"{found.exception}: {kind}, ")
@@ -146,7 +146,7 @@ ABORT = Line("abort", Call.ABORT_TRANSACTION)
 
 
 def process(*program, transactional_id="t", **changes):
-    producer = changed(producer_of("app-1/producer", transactional_id), **changes)
+    producer = change(producer_of("app-1/producer", transactional_id), **changes)
     consumer = classic_member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, ("src-0",))
     return Application("app-1", program, "out-0", producer, consumer)
 

@@ -16,7 +16,7 @@ STATE = PreparedTxnState(9, 0)
 
 
 def crash(me):
-    return db.restarted(db.crashed(me), 2)
+    return db.restart(db.crash(me), 2)
 
 
 def test_what_is_not_committed_is_gone_with_the_process():
@@ -59,10 +59,10 @@ def test_the_position_is_behind_the_last_row_of_the_partition():
     ],
 )
 def test_every_change_is_an_event_and_nothing_is_none(before, after, what):
-    (event,) = db.happened("app-1", before, after)
+    (event,) = db.change_events("app-1", before, after)
     assert isinstance(event, DatabaseChanged)
     assert (event.application, event.what, event.rows) == ("app-1", what, ROW)
-    assert db.happened("app-1", after, after) == ()
+    assert db.change_events("app-1", after, after) == ()
 
 
 def test_a_database_is_a_client_that_no_broker_hears_of():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.application import Call, Line, restarted
+from kipviz.clients.application import Call, Line, restart
 from kipviz.clients.shares.draining import DRAINED
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.cluster.spec_checks.spec_check import check
@@ -13,7 +13,7 @@ from kipviz.messages.events import RecordsMoved
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.views.reasons.beliefs import Heard, beliefs
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 STORY = "kip-1289-flink-shuffle"
 
@@ -24,7 +24,7 @@ def cluster(**changes: object) -> ClusterSpec:
 
 
 def test_each_member_acquires_a_record_and_the_first_staging_is_of_the_first_member() -> None:
-    trace, _ = played(STORY, "draft-late")
+    trace, _ = play_once(STORY, "draft-late")
     moves = [e for node in nodes(trace) for e in node.events if isinstance(e, RecordsMoved)]
     acquired = [(m.first, m.member_id) for m in moves if m.after is RecordState.ACQUIRED]
     assert acquired == [(100, "M1"), (101, "M9")]
@@ -32,7 +32,7 @@ def test_each_member_acquires_a_record_and_the_first_staging_is_of_the_first_mem
 
 
 def test_after_both_stagings_no_drained_object_is_left_in_either_consumer() -> None:
-    trace, _ = played(STORY, "draft-late")
+    trace, _ = play_once(STORY, "draft-late")
     consumers = trace.world.applications["app-1"].share_consumers
     assert [c.member_id for c in consumers] == ["M1", "M9"]
     assert [c.handover.drained for c in consumers] == [(), ()]
@@ -40,7 +40,7 @@ def test_after_both_stagings_no_drained_object_is_left_in_either_consumer() -> N
 
 def test_the_beliefs_have_a_row_for_each_member_of_the_process() -> None:
     spec = scenario(STORY).spec
-    trace, _ = played(STORY, "draft-late")
+    trace, _ = play_once(STORY, "draft-late")
     # Source B has its record, and its decision is not drained yet.
     world = next(
         node.world
@@ -58,7 +58,7 @@ JOINING = "kip-1289-flink-shuffle-epoch"
 
 
 def test_where_the_process_joins_in_the_run_each_member_has_a_membership_of_its_own() -> None:
-    trace, _ = played(JOINING, "draft-late")
+    trace, _ = play_once(JOINING, "draft-late")
     app = trace.world.applications["app-1"]
     members = [c for c in app.clients if isinstance(c, ShareMember)]
     assert [(m.source, m.member_id) for m in members] == [
@@ -70,8 +70,8 @@ def test_where_the_process_joins_in_the_run_each_member_has_a_membership_of_its_
 
 
 def test_the_members_of_the_next_life_are_others_than_before() -> None:
-    trace, _ = played(JOINING, "draft-late")
-    again = restarted(trace.world.applications["app-1"])
+    trace, _ = play_once(JOINING, "draft-late")
+    again = restart(trace.world.applications["app-1"])
     assert [c.member_id for c in again.share_consumers] == ["M1#2", "M9#2"]
     assert {m.member_id for m in again.clients if isinstance(m, ShareMember)} == {"M1#2", "M9#2"}
 

@@ -43,9 +43,9 @@ ME = Admin("operator/admin", (1, 3))
 SHARE, CLASSIC = GroupListing("g1", "share", "Empty", "share"), GroupListing("g", "", "Empty", "")
 
 
-def told(me, answer, broker=1):
+def answer_next(me, answer, broker=1):
     """Let it send its next request and have this answer; give both."""
-    me, request = admin.sent(me, admin.next_request(me), broker)
+    me, request = admin.note_sent(me, admin.next_request(me), broker)
     return request, admin.on_response(me, answer)
 
 
@@ -58,32 +58,34 @@ def results(*errors):
 
 def test_every_broker_is_asked_for_its_groups_and_all_that_they_say_is_one_list():
     me = admin.list_groups(ME.but(groups=(CLASSIC,)), "state=Empty type=share")
-    first, me = told(me, ListGroupsResponse(E.NONE, (SHARE,)))
+    first, me = answer_next(me, ListGroupsResponse(E.NONE, (SHARE,)))
     assert first == ListGroups(("Empty",), ("share",))
     assert (me.done, me.groups) == (False, (SHARE,))
     assert admin.next_broker(me) == 3
-    second, me = told(me, ListGroupsResponse(E.NONE, (CLASSIC,)), 3)
+    second, me = answer_next(me, ListGroupsResponse(E.NONE, (CLASSIC,)), 3)
     assert (second, me.done, me.groups) == (first, True, (SHARE, CLASSIC))
     assert admin.next_broker(me) == -1
 
 
 def test_a_broker_that_loads_its_groups_is_asked_once_more_and_no_other_one():
-    _, me = told(admin.list_groups(ME, ""), ListGroupsResponse(E.COORDINATOR_LOAD_IN_PROGRESS))
+    _, me = answer_next(
+        admin.list_groups(ME, ""), ListGroupsResponse(E.COORDINATOR_LOAD_IN_PROGRESS)
+    )
     assert (admin.next_broker(me), len(me.queue)) == (1, 2)
 
 
 def test_a_broker_that_is_gone_is_not_asked_for_its_groups_again():
-    me, _ = admin.sent(admin.list_groups(ME, ""), ListGroups(), 1)
+    me, _ = admin.note_sent(admin.list_groups(ME, ""), ListGroups(), 1)
     me = admin.on_disconnected(me, 1)
     assert (admin.next_request(me), admin.next_broker(me)) == (ListGroups(), 3)
     assert (me.on_wire, me.on_wire_broker) == (None, -1)
-    me, _ = admin.sent(me, ListGroups(), 3)
+    me, _ = admin.note_sent(me, ListGroups(), 3)
     assert admin.on_disconnected(me, 3).done
 
 
 def test_where_a_share_group_stands_is_kept_until_it_is_asked_for_again():
     stands = DescribeShareGroupOffsetsResponse(E.NONE, "g1", (ShareOffset("src-0", 100),))
-    request, me = told(admin.list_share_group_offsets(ME, "g1"), stands)
+    request, me = answer_next(admin.list_share_group_offsets(ME, "g1"), stands)
     assert request == DescribeShareGroupOffsets("g1")
     assert (me.done, me.error, me.share_offsets) == (True, "", stands.offsets)
     assert admin.list_share_group_offsets(me, "g2").share_offsets == ()
@@ -92,7 +94,7 @@ def test_where_a_share_group_stands_is_kept_until_it_is_asked_for_again():
 def test_who_is_in_a_share_group_is_kept_until_it_is_asked_for_again():
     described = DescribedShareGroup(E.NONE, "g1", "Stable", 3)
     answer = ShareGroupDescribeResponse((described,))
-    request, me = told(admin.describe_share_group(ME, "g1"), answer)
+    request, me = answer_next(admin.describe_share_group(ME, "g1"), answer)
     assert request == ShareGroupDescribe(("g1",))
     assert (me.done, me.share_group) == (True, described)
     assert admin.describe_share_group(me, "g1").share_group is None
@@ -101,10 +103,10 @@ def test_who_is_in_a_share_group_is_kept_until_it_is_asked_for_again():
 def test_a_group_that_is_none_of_kip_848_is_asked_for_as_a_classic_one():
     """DescribeConsumerGroupsHandler: GROUP_ID_NOT_FOUND falls back to DescribeGroups."""
     none = ConsumerGroupDescribeResponse((DescribedConsumerGroup(E.GROUP_ID_NOT_FOUND, "g"),))
-    request, me = told(admin.describe_consumer_group(ME, "g"), none)
+    request, me = answer_next(admin.describe_consumer_group(ME, "g"), none)
     assert (request, me.done) == (ConsumerGroupDescribe(("g",)), False)
     classic = DescribedClassicGroup(E.NONE, "g", "Empty")
-    request, me = told(me, DescribeGroupsResponse((classic,)))
+    request, me = answer_next(me, DescribeGroupsResponse((classic,)))
     assert request == DescribeGroups(("g",))
     assert (me.done, me.group, me.error) == (True, classic, "")
     assert admin.describe_consumer_group(me, "g").group is None
@@ -171,7 +173,7 @@ def test_a_new_call_begins_without_the_error_and_the_answers_of_the_one_before()
     ],
 )
 def test_what_is_wrong_with_one_part_of_an_answer_fails_the_call(call, answer, raised):
-    _, me = told(call, answer)
+    _, me = answer_next(call, answer)
     assert (me.done, me.error, me.queue) == (True, raised, ())
 
 
@@ -193,16 +195,16 @@ def test_of_several_groups_each_fails_alone_and_the_first_error_is_the_call_s():
         DeletedGroup(E.GROUP_ID_NOT_FOUND, "g2"),
         DeletedGroup(E.COORDINATOR_LOAD_IN_PROGRESS, "g3"),
     )
-    _, me = told(call, DeleteGroupsResponse(deleted))
+    _, me = answer_next(call, DeleteGroupsResponse(deleted))
     assert (me.done, me.described) == (False, ())
     assert admin.next_request(me) == DeleteGroups(("g3",))
-    _, me = told(me, DeleteGroupsResponse((DeletedGroup(E.NON_EMPTY_GROUP, "g3"),)))
+    _, me = answer_next(me, DeleteGroupsResponse((DeletedGroup(E.NON_EMPTY_GROUP, "g3"),)))
     assert (me.done, me.error) == (True, "DeleteGroups: GROUP_ID_NOT_FOUND")
 
 
 def test_of_several_groups_those_of_another_broker_are_asked_for_behind_those_of_this_one():
     call = admin.describe_share_group(ME, "g1 g2")
-    me, _ = admin.sent(call, ShareGroupDescribe(("g1",)), 1)
+    me, _ = admin.note_sent(call, ShareGroupDescribe(("g1",)), 1)
     assert me.queue == (ShareGroupDescribe(("g2",)),)
     group = DescribedShareGroup(E.NONE, "g1", "Stable")
     me = admin.on_response(me, ShareGroupDescribeResponse((group,)))
@@ -217,24 +219,24 @@ def test_all_members_are_looked_for_first_and_static_ones_leave_by_their_names()
     members = (GroupMemberDescription("C1.1", ()), GroupMemberDescription("C2.2", (), "i2"))
     described = DescribedConsumerGroup(E.NONE, "g", members=members)
     answer = ConsumerGroupDescribeResponse((described,))
-    request, me = told(admin.remove_members(ME, "g"), answer)
+    request, me = answer_next(admin.remove_members(ME, "g"), answer)
     assert (request, me.done) == (ConsumerGroupDescribe(("g",)), False)
     left = (Left("C1.1", "", E.NONE), Left("", "i2", E.NONE))
-    request, me = told(me, LeaveGroupResponse(E.NONE, left))
+    request, me = answer_next(me, LeaveGroupResponse(E.NONE, left))
     assert request == LeaveGroup("g", (Leaver("C1.1"), Leaver("", "i2")))
     assert (me.done, me.removing) == (True, False)
 
 
 def test_of_a_group_without_members_nobody_is_taken_out():
     answer = ConsumerGroupDescribeResponse((DescribedConsumerGroup(E.NONE, "g"),))
-    _, me = told(admin.remove_members(ME, "g"), answer)
+    _, me = answer_next(admin.remove_members(ME, "g"), answer)
     assert (me.done, me.removing, me.queue) == (True, False, ())
 
 
 def test_who_only_describes_a_group_takes_nobody_out():
     members = (GroupMemberDescription("C1.1", ()),)
     answer = ConsumerGroupDescribeResponse((DescribedConsumerGroup(E.NONE, "g", members=members),))
-    _, me = told(admin.describe_consumer_group(ME, "g"), answer)
+    _, me = answer_next(admin.describe_consumer_group(ME, "g"), answer)
     assert (me.done, me.queue) == (True, ())
 
 

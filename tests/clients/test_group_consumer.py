@@ -21,7 +21,7 @@ from kipviz.messages.logs.producing import (
     FetchResponse,
     PartitionData,
 )
-from tests.clients.parts import changed, member_of
+from tests.clients.parts import change, member_of
 from tests.messages.offset_fetches import response_of
 
 S = MemberState
@@ -30,13 +30,13 @@ FROM_THE_START = (FetchPartition("src-0", 0), FetchPartition("src-1", 0))
 
 
 def fresh(**changes):
-    return changed(member_of("app-1/consumer", "g", "C1", "src", "src-0", 2), **changes)
+    return change(member_of("app-1/consumer", "g", "C1", "src", "src-0", 2), **changes)
 
 
 def send(me):
     request = kafka_consumer.next_request(me)
     assert request is not None
-    me, request = kafka_consumer.sent(me, request, 4)
+    me, request = kafka_consumer.note_sent(me, request, 4)
     return me, request
 
 
@@ -44,22 +44,22 @@ def sent_for(me, partition):
     """Send the next Fetch as it is sent to the leader of one partition alone."""
     request = kafka_consumer.next_request(me)
     mine = tuple(each for each in request.partitions if each.partition == partition)
-    return kafka_consumer.sent(me, request.but(partitions=mine), 4)
+    return kafka_consumer.note_sent(me, request.but(partitions=mine), 4)
 
 
-def told(epoch, *partitions, error=Errors.NONE):
+def heartbeat_response(epoch, *partitions, error=Errors.NONE):
     return ConsumerGroupHeartbeatResponse(error, "C1", epoch, Assignment(partitions))
 
 
-def joined(*partitions, epoch=2, **changes):
+def join_group(*partitions, epoch=2, **changes):
     """A consumer in poll() that has acknowledged its first assignment."""
     me, _ = send(kafka_consumer.poll(fresh(**changes)))
-    me, _ = send(kafka_consumer.on_response(me, told(epoch, *partitions)))
+    me, _ = send(kafka_consumer.on_response(me, heartbeat_response(epoch, *partitions)))
     return kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", epoch))
 
 
 def reading(*partitions, **changes):
-    me = joined(*partitions, **changes)
+    me = join_group(*partitions, **changes)
     for partition in partitions:
         me, _ = send(me)
         me = kafka_consumer.on_response(me, response_of(Errors.NONE, partition, -1))
@@ -69,7 +69,7 @@ def reading(*partitions, **changes):
 def test_the_first_poll_joins_and_what_comes_is_acknowledged():
     me, request = send(kafka_consumer.poll(fresh()))
     assert request == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
-    me = kafka_consumer.on_response(me, told(2, *BOTH))
+    me = kafka_consumer.on_response(me, heartbeat_response(2, *BOTH))
     assert (me.state, me.member_epoch, me.owned) == (S.ACKNOWLEDGING, 2, BOTH)
     me, request = send(me)
     assert request == ConsumerGroupHeartbeat("g", "C1", 2, "", BOTH)
@@ -78,7 +78,7 @@ def test_the_first_poll_joins_and_what_comes_is_acknowledged():
 
 
 def test_it_looks_up_every_position_as_a_member_and_then_fetches_without_waiting():
-    me, request = send(joined(*BOTH))
+    me, request = send(join_group(*BOTH))
     assert request == fetch_offset("g", "src-0", member_id="C1", member_epoch=2)
     me = reading(*BOTH)
     me, request = send(me)
@@ -113,9 +113,9 @@ def test_the_next_poll_has_no_records_yet_and_asks_what_had_nothing_before():
     assert request.partitions == (FetchPartition("src-0", 0), FetchPartition("src-1", 201))
 
 
-def fetched(*parts, most=2):
+def fetch_both(*parts, most=2):
     """A member that has asked both partitions, after the response."""
-    me, _ = send(changed(reading(*BOTH), max_records=most))
+    me, _ = send(change(reading(*BOTH), max_records=most))
     return kafka_consumer.on_response(me, FetchResponse(parts))
 
 
@@ -125,31 +125,31 @@ def records(partition, *offsets):
     return PartitionData(partition, Errors.NONE, found, offsets[-1] + 1)
 
 
-def refused(partition, error):
+def refused_partition(partition, error):
     return PartitionData(partition, error)
 
 
 def test_poll_returns_the_records_of_all_partitions():
-    me = fetched(records("src-0", 5), records("src-1", 7))
+    me = fetch_both(records("src-0", 5), records("src-1", 7))
     assert ([r.offset for r in me.records], me.done, me.polling) == ([5, 7], True, False)
     assert me.subscription.read_so_far == (GroupOffset("src-0", 6), GroupOffset("src-1", 8))
 
 
 @pytest.mark.parametrize(("most", "taken", "at"), [(1, [5], (6, 0)), (3, [5, 6, 7], (7, 8))])
 def test_poll_returns_at_most_max_poll_records_and_the_next_one_fetches_the_others(most, taken, at):
-    me = fetched(records("src-0", *(5, 6)[:most]), records("src-1", 7, 8), most=most)
+    me = fetch_both(records("src-0", *(5, 6)[:most]), records("src-1", 7, 8), most=most)
     assert [r.offset for r in me.records] == taken
     assert tuple(each.offset for each in me.subscription.read_so_far) == at
 
 
 def test_an_error_of_one_partition_is_thrown_only_if_no_other_one_had_records():
     """Source: FetchCollector.collectFetch: the error stays for the next poll()."""
-    denied = refused("src-0", Errors.TOPIC_AUTHORIZATION_FAILED)
-    thrown = fetched(denied, records("src-1", 7))
+    denied = refused_partition("src-0", Errors.TOPIC_AUTHORIZATION_FAILED)
+    thrown = fetch_both(denied, records("src-1", 7))
     assert (thrown.done, thrown.error) == (True, "Fetch: TOPIC_AUTHORIZATION_FAILED")
     assert (thrown.records, thrown.subscription.positions["src-1"]) == ((), 0)
-    later = refused("src-1", Errors.TOPIC_AUTHORIZATION_FAILED)
-    kept = fetched(records("src-0", 7), later)
+    later = refused_partition("src-1", Errors.TOPIC_AUTHORIZATION_FAILED)
+    kept = fetch_both(records("src-0", 7), later)
     assert (kept.done, kept.error, kept.owned) == (True, "", BOTH)
     assert kafka_consumer.next_request(kafka_consumer.poll(kept)).partitions == (
         FetchPartition("src-0", 8),
@@ -158,7 +158,7 @@ def test_an_error_of_one_partition_is_thrown_only_if_no_other_one_had_records():
 
 
 def test_a_partition_that_is_led_elsewhere_keeps_no_other_one_from_being_read():
-    me = fetched(refused("src-0", Errors.NOT_LEADER_OR_FOLLOWER), records("src-1", 7))
+    me = fetch_both(refused_partition("src-0", Errors.NOT_LEADER_OR_FOLLOWER), records("src-1", 7))
     assert ([r.offset for r in me.records], me.subscription.positions["src-0"]) == ([7], 0)
 
 
@@ -172,7 +172,7 @@ def test_records_end_the_poll_and_move_the_position_of_their_partition():
 
 
 def test_an_unstable_offset_is_asked_for_again_only_after_the_back_off():
-    me, _ = send(joined("src-0"))
+    me, _ = send(join_group("src-0"))
     me = kafka_consumer.on_response(me, response_of(Errors.UNSTABLE_OFFSET_COMMIT, "src-0"))
     assert kafka_consumer.next_request(me) is None
     assert RetryBackOff() in kafka_consumer.timers(me)
@@ -182,7 +182,7 @@ def test_an_unstable_offset_is_asked_for_again_only_after_the_back_off():
 
 
 def test_a_stale_member_beats_before_it_asks_for_an_offset_again():
-    me, _ = send(joined("src-0"))
+    me, _ = send(join_group("src-0"))
     me = kafka_consumer.on_response(me, response_of(Errors.STALE_MEMBER_EPOCH, "src-0"))
     assert isinstance(kafka_consumer.next_request(me), ConsumerGroupHeartbeat)
 
@@ -191,7 +191,7 @@ def test_a_stale_member_beats_before_it_asks_for_an_offset_again():
 def test_outside_poll_a_listener_keeps_partitions_from_being_taken(listener, state):
     me = reading(*BOTH, listener=listener).but(polling=False)
     me, _ = send(kafka_consumer.on_timer(me, HeartbeatInterval()))
-    me = kafka_consumer.on_response(me, told(2, "src-0"))
+    me = kafka_consumer.on_response(me, heartbeat_response(2, "src-0"))
     assert me.state is state
     assert me.owned == (BOTH if listener else ("src-0",))
     me = kafka_consumer.poll(me)
@@ -204,7 +204,7 @@ def test_outside_poll_a_listener_keeps_partitions_from_being_taken(listener, sta
 def test_a_fenced_member_loses_everything_and_joins_again(error, listener, state):
     me = reading(*BOTH, listener=listener).but(polling=False)
     me, _ = send(kafka_consumer.on_timer(me, HeartbeatInterval()))
-    me = kafka_consumer.on_response(me, told(0, error=error))
+    me = kafka_consumer.on_response(me, heartbeat_response(0, error=error))
     assert (me.state, me.owned, len(me.subscription.positions)) == (state, (), 0)
     me = kafka_consumer.poll(me)
     assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
@@ -212,7 +212,7 @@ def test_a_fenced_member_loses_everything_and_joins_again(error, listener, state
 
 def test_records_of_a_partition_that_was_taken_in_between_are_thrown_away():
     me, _ = send(reading(*BOTH))
-    me = changed(me, positions=me.subscription.positions.without("src-0"), owned=("src-1",))
+    me = change(me, positions=me.subscription.positions.without("src-0"), owned=("src-1",))
     record = FetchedRecord("src-0", 100, "a")
     me = kafka_consumer.on_response(
         me, FetchResponse((PartitionData("src-0", Errors.NONE, (record,), 101),))
@@ -231,13 +231,13 @@ def test_after_a_broken_connection_a_heartbeat_tells_everything_again():
 
 def test_a_coordinator_that_is_elsewhere_is_asked_again():
     me, _ = send(kafka_consumer.poll(fresh()))
-    me = kafka_consumer.on_response(me, told(0, error=Errors.NOT_COORDINATOR))
+    me = kafka_consumer.on_response(me, heartbeat_response(0, error=Errors.NOT_COORDINATOR))
     assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
 
 
 def test_an_error_that_nothing_helps_against_ends_it():
     me, _ = send(kafka_consumer.poll(fresh()))
-    me = kafka_consumer.on_response(me, told(0, error=Errors.INVALID_REQUEST))
+    me = kafka_consumer.on_response(me, heartbeat_response(0, error=Errors.INVALID_REQUEST))
     assert (me.state, me.done) == (S.FATAL, True)
     assert kafka_consumer.next_request(me) is None
     assert kafka_consumer.timers(me) == ()
@@ -253,7 +253,7 @@ def test_leaving_gives_everything_up_first():
 
 
 def test_the_next_life_is_another_member():
-    again = kafka_consumer.restarted(kafka_consumer.restarted(reading(*BOTH), 2), 3)
+    again = kafka_consumer.restart(kafka_consumer.restart(reading(*BOTH), 2), 3)
     assert (again.member_id, again.state, again.owned) == ("C1/3", S.UNSUBSCRIBED, ())
 
 
@@ -261,10 +261,12 @@ def test_the_next_life_is_another_member():
 def test_who_is_fenced_and_unsubscribes_says_nothing_to_the_coordinator(error):
     me, _ = send(
         kafka_consumer.on_timer(
-            changed(reading(*BOTH), polling=False, listener=True), HeartbeatInterval()
+            change(reading(*BOTH), polling=False, listener=True), HeartbeatInterval()
         )
     )
-    me = kafka_consumer.unsubscribe(kafka_consumer.on_response(me, told(0, error=error)))
+    me = kafka_consumer.unsubscribe(
+        kafka_consumer.on_response(me, heartbeat_response(0, error=error))
+    )
     assert (me.state, me.done, me.member_epoch) == (S.UNSUBSCRIBED, True, 0)
     assert kafka_consumer.next_request(me) is None
     _, request = send(kafka_consumer.poll(me))
@@ -280,7 +282,7 @@ def test_every_state_can_be_reached_from_the_first():
 
 def test_what_would_go_next_can_be_looked_at_before_it_goes():
     assert kafka_consumer.next_request(fresh()) is None
-    assert kafka_consumer.next_request(joined(*BOTH)) == fetch_offset(
+    assert kafka_consumer.next_request(join_group(*BOTH)) == fetch_offset(
         "g", "src-0", member_id="C1", member_epoch=2
     )
 
@@ -289,7 +291,7 @@ def test_what_would_go_next_can_be_looked_at_before_it_goes():
     ("me", "answer", "raised"),
     [
         (
-            joined(*BOTH),
+            join_group(*BOTH),
             response_of(Errors.GROUP_AUTHORIZATION_FAILED, "src-0"),
             "OffsetFetch: GROUP_AUTHORIZATION_FAILED",
         ),
@@ -308,7 +310,7 @@ def test_who_may_not_read_hears_of_it_from_poll_and_stays_in_its_group(me, answe
 
 
 def test_the_last_heartbeat_is_repeated_until_a_coordinator_has_taken_it():
-    me, bye = send(kafka_consumer.unsubscribe(joined(*BOTH)))
+    me, bye = send(kafka_consumer.unsubscribe(join_group(*BOTH)))
     assert bye.member_epoch == -1
     me = kafka_consumer.on_response(
         me, ConsumerGroupHeartbeatResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, "C1", 2)
@@ -322,13 +324,13 @@ def test_the_last_heartbeat_is_repeated_until_a_coordinator_has_taken_it():
 
 @pytest.mark.parametrize(("version", "stable"), [(6, False), (7, True), (8, True)])
 def test_below_version_9_offsets_are_asked_for_in_nobodys_name(version, stable):
-    _, request = send(joined("src-0", offset_fetch_version=version))
+    _, request = send(join_group("src-0", offset_fetch_version=version))
     assert request == fetch_offset("g", "src-0", stable, version=version)
 
 
 def test_an_offset_of_a_partition_that_was_given_up_meanwhile_is_not_taken():
-    me, _ = send(joined(*BOTH))
-    me = changed(me, owned=("src-1",))
+    me, _ = send(join_group(*BOTH))
+    me = change(me, owned=("src-1",))
     me = kafka_consumer.on_response(me, response_of(Errors.NONE, "src-0", 5))
     assert "src-0" not in me.subscription.positions
     assert send(me)[1].groups[0].partitions == ("src-1",)
@@ -337,7 +339,7 @@ def test_an_offset_of_a_partition_that_was_given_up_meanwhile_is_not_taken():
 @pytest.mark.parametrize("state", [S.FENCED, S.STALE])
 def test_who_is_out_of_its_group_commits_without_an_epoch_and_is_otherwise_silent(state):
     """CommitRequestManager.onMemberEpochUpdated: no epoch is known any more."""
-    me = changed(reading("src-0"), polling=False, state=state, beat=False)
+    me = change(reading("src-0"), polling=False, state=state, beat=False)
     assert (kafka_consumer.next_request(me), kafka_consumer.running(me), me.in_group) == (
         None,
         (),
@@ -355,7 +357,7 @@ def test_an_answer_to_a_heartbeat_from_before_it_left_is_of_no_interest(error):
     me, _ = send(kafka_consumer.on_timer(reading(*BOTH).but(polling=False), HeartbeatInterval()))
     gone = kafka_consumer.on_missed_poll(me)
     assert (gone.state, gone.membership.leaving) == (S.STALE, ConsumerGroupHeartbeat("g", "C1", -1))
-    after = kafka_consumer.on_response(gone, told(5, "src-0", error=error))
+    after = kafka_consumer.on_response(gone, heartbeat_response(5, "src-0", error=error))
     assert after == gone.but(on_wire=None, on_wire_broker=-1)
     broken = kafka_consumer.on_disconnected(gone, 4)
     assert (broken.membership.beat, broken.on_wire) == (False, None)
@@ -379,12 +381,12 @@ def test_a_member_that_missed_its_poll_joins_anew_and_has_lost_what_it_had():
 
 def test_a_static_member_says_that_it_will_be_back():
     """ConsumerGroupHeartbeatRequest.LEAVE_GROUP_STATIC_MEMBER_EPOCH: -2."""
-    me = kafka_consumer.unsubscribe(joined(*BOTH, instance_id="i"))
+    me = kafka_consumer.unsubscribe(join_group(*BOTH, instance_id="i"))
     assert send(me)[1] == ConsumerGroupHeartbeat("g", "C1", -2, instance_id="i")
 
 
 def test_an_answer_to_a_heartbeat_is_not_taken_for_one_to_the_goodbye_behind_it():
     me, _ = send(kafka_consumer.on_timer(reading(*BOTH).but(polling=False), HeartbeatInterval()))
-    me = kafka_consumer.on_response(kafka_consumer.unsubscribe(me), told(2, *BOTH))
+    me = kafka_consumer.on_response(kafka_consumer.unsubscribe(me), heartbeat_response(2, *BOTH))
     assert (me.state, me.done, me.owned) == (S.LEAVING, False, ())
     assert send(me)[1] == ConsumerGroupHeartbeat("g", "C1", -1)

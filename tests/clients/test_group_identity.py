@@ -31,7 +31,7 @@ from kipviz.messages.transactions.transactions import (
 )
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.library import scenario
-from tests.clients.parts import begin_transaction, changed, classic_member_of, producer_of
+from tests.clients.parts import begin_transaction, change, classic_member_of, producer_of
 
 LOOP = scenario("kip-447-first-draft").spec.applications[0].program
 
@@ -60,19 +60,17 @@ def process(generation: int = 3, **changes: object) -> Application:
         polling=True,
         rejoin=False,
     )
-    return settle(
-        Application("app-1", LOOP, "out-0", changed(producer, **changes), consumer), RULES
-    )
+    return settle(Application("app-1", LOOP, "out-0", change(producer, **changes), consumer), RULES)
 
 
-def asked(me: Application) -> Application:
+def send_next(me: Application) -> Application:
     """The same once the request is on the wire."""
     request = transactional.next_request(me.producer)
-    producer, _ = transactional.sent(me.producer, request, 1)
+    producer, _ = transactional.note_sent(me.producer, request, 1)
     return settle(me.with_client(producer), RULES)
 
 
-def answered(me: Application, message: object) -> Application:
+def answer_with(me: Application, message: object) -> Application:
     return settle(me.with_client(transactional.on_response(me.producer, message)), RULES)
 
 
@@ -80,14 +78,14 @@ def test_an_assignment_initialises_the_producer_and_reading_waits_for_that() -> 
     me = process()
     assert transactional.next_request(me.producer) == ASK
     assert kafka_consumer.next_request(me.consumer) is None
-    me = answered(asked(me), GIVEN)
+    me = answer_with(send_next(me), GIVEN)
     assert (me.producer.manager.state, me.producer.manager.producer_id) == (P.READY, 9)
     assert isinstance(kafka_consumer.next_request(me.consumer), OffsetFetch)
     assert settle(me, RULES) == me  # once for each assignment
 
 
 def test_init_transactions_itself_asks_for_nothing() -> None:
-    me = process().but(consumer=changed(process().consumer, listening=False))
+    me = process().but(consumer=change(process().consumer, listening=False))
     fresh = me.with_client(producer_of("app-1/producer", "t", group_id="g"))
     entered = CALLS[LOOP[0].call].enter(fresh, LOOP[0], RULES)
     assert (entered.producer.done, entered.producer.manager.queue) == (True, ())
@@ -95,7 +93,7 @@ def test_init_transactions_itself_asks_for_nothing() -> None:
 
 def test_what_it_gets_instead_of_an_identity_comes_out_of_poll() -> None:
     refused = InitProducerIdResponse(Errors.ILLEGAL_GENERATION)
-    me = answered(asked(process()), refused)
+    me = answer_with(send_next(process()), refused)
     assert me.producer.manager.state is P.ABORTABLE_ERROR
     assert (me.consumer.polling, me.consumer.done) == (False, True)
     assert me.consumer.error == "InitProducerIdOfGroup: ILLEGAL_GENERATION"
@@ -108,7 +106,7 @@ def test_another_generation_needs_another_identity_and_nothing_is_left_of_the_on
     before = {"state": P.READY, "producer_id": 8, "partitions": ("out-0",)}
     me = process(member_at_init=("C1.1", 2), **before)
     assert transactional.next_request(me.producer) == ASK
-    me = answered(asked(me), GIVEN)
+    me = answer_with(send_next(me), GIVEN)
     assert (me.producer.manager.partitions, me.producer.manager.member_at_init) == ((), ("C1.1", 3))
 
 
@@ -139,26 +137,26 @@ def test_a_fenced_producer_of_a_group_may_initialise_again_and_any_other_is_lost
 def test_a_batch_that_is_on_its_way_is_waited_for_and_one_that_came_back_is_dropped() -> None:
     me = process(state=P.READY, producer_id=8, member_at_init=("C1.1", 2))
     in_transaction = begin_transaction(
-        changed(me.producer, state=P.READY, queue=(), member_at_init=("C1.1", 2))
+        change(me.producer, state=P.READY, queue=(), member_at_init=("C1.1", 2))
     )
     working = transactional.send(in_transaction, "out-0", (DataRecord("f(a)"),))
-    working, _ = transactional.sent(working, transactional.next_request(working), 1)
+    working, _ = transactional.note_sent(working, transactional.next_request(working), 1)
     added = AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 8, 0, ("out-0",)),))
     working = transactional.on_response(working, added)
     request = transactional.next_request(working)
     assert isinstance(request, Produce)
-    working, _ = transactional.sent(working, request, 3)
+    working, _ = transactional.note_sent(working, request, 3)
     end = AddPartitionsToTxn((TxnPartitions("t", 8, 0, ("out-1",)),), version=3)
     fenced = sender.fail(working, Failure(end, Errors.PRODUCER_FENCED))
-    me = me.but(consumer=changed(me.consumer, listening=False)).with_client(fenced)
+    me = me.but(consumer=change(me.consumer, listening=False)).with_client(fenced)
     me = settle(me, RULES)
     assert me.consumer.membership.listening
     assert transactional.next_request(me.producer) is None
-    done = answered(me, ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)))
+    done = answer_with(me, ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)))
     assert transactional.next_request(done.producer) == ASK
     broken = settle(me.with_client(transactional.on_disconnected(me.producer, 3)), RULES)
     assert transactional.next_request(broken.producer) == ASK
-    assert answered(asked(broken), GIVEN).producer.accumulator.batches == ()
+    assert answer_with(send_next(broken), GIVEN).producer.accumulator.batches == ()
 
 
 def second_draft() -> Application:
@@ -168,7 +166,7 @@ def second_draft() -> Application:
     producer = producer_of("app-1/producer", "t")
     me = Application("app-1", LOOP, "out-0", producer, classic_member_of(*names))
     me = thread.step(me, rules)[0]
-    producer, _ = transactional.sent(me.producer, transactional.next_request(me.producer), 1)
+    producer, _ = transactional.note_sent(me.producer, transactional.next_request(me.producer), 1)
     return settle(me.with_client(transactional.on_response(producer, GIVEN)), rules)
 
 
@@ -176,7 +174,7 @@ def test_in_the_second_draft_init_transactions_returns_when_the_consumer_has_joi
     me = second_draft()
     assert isinstance(kafka_consumer.next_request(me.consumer), JoinGroup)
     assert str(thread.why_no_step(me)).endswith("its consumer, which has not joined yet")
-    joined = changed(me.consumer, state=MemberState.STABLE, owned=("src-0",), rejoin=False)
+    joined = change(me.consumer, state=MemberState.STABLE, owned=("src-0",), rejoin=False)
     me = settle(me.but(consumer=joined), RULES)
     assert thread.why_no_step(me) is None
     assert kafka_consumer.next_request(me.consumer) is None  # it reads in poll() only
@@ -193,7 +191,7 @@ def test_who_cannot_join_is_not_waited_for() -> None:
 def test_as_shipped_init_transactions_leaves_the_consumer_alone() -> None:
     rules = design("kafka").client_rules()
     me = second_draft()
-    fresh = me.but(consumer=changed(me.consumer, listening=False, polling=False), waiting=False)
+    fresh = me.but(consumer=change(me.consumer, listening=False, polling=False), waiting=False)
     fresh = fresh.with_client(producer_of("app-1/producer", "t"))
     assert thread.step(fresh, rules)[0].consumer == fresh.consumer
 
@@ -204,12 +202,12 @@ def test_as_shipped_init_transactions_leaves_the_consumer_alone() -> None:
 def test_the_listener_is_called_in_poll_when_the_consumer_has_joined(changes) -> None:
     me = process(state=P.FATAL_ERROR)
     fresh = producer_of("app-1/producer", "t", group_id="g", version=0, finalized=0)
-    me = me.with_client(fresh).but(consumer=changed(me.consumer, **changes))
+    me = me.with_client(fresh).but(consumer=change(me.consumer, **changes))
     assert settle(me, RULES) == me
 
 
 def test_a_new_identity_belongs_to_no_transaction_yet() -> None:
     before = {"state": P.READY, "producer_id": 8, "transaction_started": True, "to_add": ("x-0",)}
-    me = answered(asked(process(member_at_init=("C1.1", 2), **before)), GIVEN)
+    me = answer_with(send_next(process(member_at_init=("C1.1", 2), **before)), GIVEN)
     manager = me.producer.manager
     assert (manager.transaction_started, manager.partitions, manager.to_add) == (False, (), ())

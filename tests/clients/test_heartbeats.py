@@ -13,32 +13,32 @@ from kipviz.messages.transactions.liveness import TxnHeartbeat, TxnHeartbeatResp
 from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.messages.transactions.two_phase import InitProducerId2Pc, InitProducerId2PcResponse
 from kipviz.records.batches import DataRecord
-from tests.clients.parts import begin_transaction, changed, init_transactions, producer_of
+from tests.clients.parts import begin_transaction, change, init_transactions, producer_of
 
 S = ProducerState
 ME = producer_of("app-1/producer", "t", heartbeat_interval_ms=5_000)
 
 
 def asks(me):
-    return p.sent(me, p.next_request(me), 1)
+    return p.note_sent(me, p.next_request(me), 1)
 
 
-def written(me=ME):
+def write_batch(me=ME):
     me, request = asks(init_transactions(me))
     me = p.on_response(me, InitProducerId2PcResponse(Errors.NONE, 9, 0))
     me = p.send(begin_transaction(me), "out-0", (DataRecord("r", "src-0@0"),))
-    return changed(me, batches=()), request
+    return change(me, batches=()), request
 
 
 def test_the_interval_is_told_with_the_first_request():
-    _, request = written()
+    _, request = write_batch()
     assert isinstance(request, InitProducerId2Pc)
     assert (request.heartbeat_interval_ms, request.enable_2pc) == (5_000, False)
     assert request.transaction_timeout_ms == 60_000
 
 
 def test_a_producer_beats_only_while_a_transaction_is_open():
-    me, _ = written()
+    me, _ = write_batch()
     (timer,) = p.timers(me)
     me, beat = asks(p.on_timer(me, timer))
     assert beat == TxnHeartbeat("t", 9, 0)
@@ -50,12 +50,12 @@ def test_a_producer_beats_only_while_a_transaction_is_open():
 
 
 def test_a_producer_without_an_interval_never_beats():
-    me, _ = written()
-    assert p.timers(changed(me, heartbeat_interval_ms=0)) == ()
+    me, _ = write_batch()
+    assert p.timers(change(me, heartbeat_interval_ms=0)) == ()
 
 
 def test_the_end_of_a_transaction_waits_for_the_heartbeat_before_it():
-    me, _ = written()
+    me, _ = write_batch()
     me, _ = asks(p.on_timer(me, *p.timers(me)))
     me = p.end_transaction(me, committed=True)
     assert p.next_request(me) is None
@@ -71,7 +71,7 @@ def test_the_end_of_a_transaction_waits_for_the_heartbeat_before_it():
     ],
 )
 def test_a_producer_hears_from_its_heartbeat_that_it_is_fenced(error, state):
-    me, _ = written()
+    me, _ = write_batch()
     me, beat = asks(p.on_timer(me, *p.timers(me)))
     me = p.on_response(me, TxnHeartbeatResponse(error))
     assert me.manager.state is state
@@ -79,7 +79,7 @@ def test_a_producer_hears_from_its_heartbeat_that_it_is_fenced(error, state):
 
 
 def test_the_next_interval_begins_with_a_heartbeat_and_not_with_its_answer():
-    me, _ = written()
+    me, _ = write_batch()
     me, _ = asks(p.on_timer(me, HeartbeatInterval()))
     assert (kinds.timers(me), kinds.running(me)) == ((), (HeartbeatInterval(),))
     assert kinds.running(p.end_transaction(me, committed=True)) == ()

@@ -13,7 +13,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.transactions.transactions import InitProducerId, InitProducerIdResponse
 from kipviz.records.batches import DataRecord
-from tests.clients.parts import batch_of, changed, producer_of
+from tests.clients.parts import batch_of, change, producer_of
 
 GAP = Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 RETRY = Errors.NOT_LEADER_OR_FOLLOWER
@@ -35,14 +35,14 @@ def out(me: Producer, broker: int = 1):
     """Put the next request on the wire."""
     request = clients.next_request(me)
     assert request is not None
-    return clients.sent(me, request, broker)
+    return clients.note_sent(me, request, broker)
 
 
 def all_out(me: Producer):
     """Put on the wire whatever may go, and give the epochs and sequences of it."""
     said = []
     while (request := clients.next_request(me)) is not None:
-        me, _ = clients.sent(me, request, 1)
+        me, _ = clients.note_sent(me, request, 1)
         assert isinstance(request, Produce)
         said += [(batch.producer_epoch, batch.base_sequence) for batch in request.partition_data]
     return me, said
@@ -110,7 +110,7 @@ def test_a_gap_that_nothing_can_fill_bumps_the_epoch_and_begins_at_0():
 
 
 def test_a_bump_is_the_clients_own_until_the_epochs_are_used_up():
-    me = changed(ready(max_in_flight=1), producer_epoch=32_767)
+    me = change(ready(max_in_flight=1), producer_epoch=32_767)
     me, _ = out(me)
     me = answer(me, 0)
     me, _ = out(me)
@@ -147,7 +147,7 @@ def test_a_batch_that_expired_after_it_was_sent_holds_back_what_is_new():
     me = answer(me, 0)
     me, _ = out(me)
     me = clients.on_disconnected(me, 1)
-    me = sender.expired(me)
+    me = sender.fail_expired(me)
     assert me.failed == ("b",)
     assert me.manager.producer_epoch == 1, (
         "nothing else was on the way: the sequence cannot be trusted"
@@ -157,7 +157,7 @@ def test_a_batch_that_expired_after_it_was_sent_holds_back_what_is_new():
 def test_what_comes_behind_an_expired_batch_shows_whether_it_arrived():
     me, _ = all_out(ready(max_in_flight=2))
     me = clients.on_disconnected(me, 1)
-    me = sender.expired(me)
+    me = sender.fail_expired(me)
     assert me.partition_map.unresolved["out-0"] == 1
     me, said = all_out(me)
     assert said == [(0, 1)]
@@ -193,7 +193,7 @@ def test_flush_waits_for_the_last_answer():
 
 def test_the_next_process_is_nobody_that_anyone_knows():
     me, _ = all_out(ready())
-    fresh = clients.restarted(me, 2)
+    fresh = clients.restart(me, 2)
     assert (fresh.manager.producer_id, fresh.accumulator.batches, fresh.max_in_flight) == (
         -1,
         (),
@@ -225,7 +225,7 @@ def test_an_error_that_is_fatal_loses_every_batch_and_sends_nothing_more():
 
 def test_a_new_id_makes_every_partition_count_anew_also_one_with_nothing_on_the_way():
     """TransactionManager.resetIdempotentProducerId: no sequence outlives the id that it was counted for."""
-    me = changed(ready(max_in_flight=1), producer_epoch=32_767)
+    me = change(ready(max_in_flight=1), producer_epoch=32_767)
     me = clients.send(me, "other-0", (DataRecord("x"),))
     me, _ = out(me)
     me = answer(answer(me, 0), 0, partition="other-0")

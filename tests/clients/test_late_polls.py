@@ -25,12 +25,12 @@ from kipviz.messages.groups.membership import ConsumerGroupHeartbeat, ConsumerGr
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
-from tests.clients.parts import changed
+from tests.clients.parts import change
 from tests.clients.test_classic_consumer import BOTH, back, stable
 from tests.clients.test_classic_consumer import send as classic_send
 from tests.clients.test_group_consumer import reading, send
 from tests.cluster.test_timers import go, model_of, running
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 E, S = Errors, MemberState
 OFFSETS = (GroupOffset("src-0", 5), GroupOffset("src-1", 7))
@@ -49,7 +49,7 @@ def test_a_classic_consumer_says_goodbye_once_and_has_nothing_left_to_commit_in_
 
 
 def test_a_static_classic_consumer_leaves_without_a_word_and_beats_no_more() -> None:
-    me = kafka_consumer.on_missed_poll(changed(back(stable()), instance_id="i1"))
+    me = kafka_consumer.on_missed_poll(change(back(stable()), instance_id="i1"))
     assert me.membership.leaving is None
     assert kafka_consumer.next_request(me) is None
     assert not kafka_consumer.timers(me)
@@ -86,7 +86,7 @@ def test_a_commit_on_the_wire_still_gets_its_answer_and_is_not_sent_again(
 def late(**changes: Any) -> GroupConsumer:
     """A member whose poll() has come back with records, and that is not polled in time."""
     me = reading(*BOTH, **changes)
-    me = changed(
+    me = change(
         me,
         polling=False,
         done=True,
@@ -137,9 +137,9 @@ def test_the_answer_to_an_earlier_heartbeat_is_not_that_to_the_goodbye() -> None
 # -- in a cluster ----------------------------------------------------------------------------------
 
 
-def written(under: str, story: str) -> list[str]:
+def list_written(under: str, story: str) -> list[str]:
     """What a reader of committed records finds in the output."""
-    trace, _ = played(story, under)
+    trace, _ = play_once(story, under)
     log = trace.world.logs["output-A-0"]
     ended = {b.producer_id: b.control for b in log.batches if b.control}
     return [
@@ -152,9 +152,9 @@ def written(under: str, story: str) -> list[str]:
 
 
 def test_the_work_is_there_twice_unless_the_offsets_are_part_of_the_transaction() -> None:
-    assert written("kafka", "kip-62-polls-too-late") == ["f(c)", "f(d)"] * 2
-    assert written("kafka", "kip-848-polls-too-late") == ["f(c)", "f(d)"]
-    assert written("before-447", "kip-848-polls-too-late") == ["f(c)", "f(d)"] * 2
+    assert list_written("kafka", "kip-62-polls-too-late") == ["f(c)", "f(d)"] * 2
+    assert list_written("kafka", "kip-848-polls-too-late") == ["f(c)", "f(d)"]
+    assert list_written("before-447", "kip-848-polls-too-late") == ["f(c)", "f(d)"] * 2
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_the_work_is_there_twice_unless_the_offsets_are_part_of_the_transaction(
     ],
 )
 def test_who_was_too_slow_hears_of_it_when_it_commits(story: str, raised: str) -> None:
-    trace, _ = played(story, "kafka")
+    trace, _ = play_once(story, "kafka")
     heard = [e.raised for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)]
     assert [each for each in heard if each] == [raised]
 

@@ -45,14 +45,14 @@ class Run(Cluster):
                 self.take(next_by_itself(self.model, self.world))
         raise AssertionError(call)
 
-    def raised(self) -> list[str]:
+    def list_raised(self) -> list[str]:
         return [e.raised for e in self.events if isinstance(e, CallReturned) and e.raised]
 
-    def sent(self, kind: type) -> int:
+    def count_sent(self, kind: type) -> int:
         return sum(isinstance(e, MessageSent) and isinstance(e.message, kind) for e in self.events)
 
 
-def stuck(program) -> Run:
+def run_until_stuck(program) -> Run:
     run = Run(program)
     run.until_in("commitTransaction")
     run.take(TimeOutCall("app-1"))
@@ -60,31 +60,31 @@ def stuck(program) -> Run:
 
 
 def test_the_same_call_again_waits_for_the_same_result():
-    run = stuck(COMMIT_AGAIN)
-    assert run.raised() == ["TimeoutException: commitTransaction() took longer than max.block.ms"]
+    run = run_until_stuck(COMMIT_AGAIN)
+    assert run.list_raised() == ["TimeoutException: commitTransaction() took longer than max.block.ms"]
     run.take(Step("app-1"))
     assert run.world.applications["app-1"].waiting
     run.quiet()
     run.take(Step("app-1"))
     assert run.sent(EndTxn) == 1
-    assert len(run.raised()) == 1
+    assert len(run.list_raised()) == 1
     assert run.world.applications["app-1"].producer.manager.timed_out == ""
 
 
 def test_a_result_that_came_in_between_is_there_at_once():
-    run = stuck(COMMIT_AGAIN)
+    run = run_until_stuck(COMMIT_AGAIN)
     run.quiet()
     run.take(Step("app-1"))
     assert run.why_not(Step("app-1")) is None
     run.take(Step("app-1"))
-    assert len(run.raised()) == 1
+    assert len(run.list_raised()) == 1
 
 
 def test_any_other_call_is_illegal_until_that_one_was_made_again():
-    run = stuck(ABORT_INSTEAD)
+    run = run_until_stuck(ABORT_INSTEAD)
     run.quiet()
     run.take(Step("app-1"))
-    assert run.raised()[-1].startswith("IllegalStateException: abortTransaction()")
+    assert run.list_raised()[-1].startswith("IllegalStateException: abortTransaction()")
     assert run.world.applications["app-1"].ended
     assert [e.committed for e in run.events if isinstance(e, TransactionDecided)] == [True]
 
@@ -129,13 +129,13 @@ def test_offsets_of_a_call_that_timed_out_are_in_the_transaction_all_the_same(en
     run = Run((*before, stage.but(on_error=5), end))
     run.until_in("sendOffsetsToTransaction")
     run.take(TimeOutCall("app-1"))
-    assert run.raised()[0].startswith("TimeoutException: sendOffsetsToTransaction()")
+    assert run.list_raised()[0].startswith("TimeoutException: sendOffsetsToTransaction()")
     producer = run.world.applications["app-1"].producer
     assert (producer.state_name, producer.manager.timed_out) == ("IN_TRANSACTION", "")
     run.take(Step("app-1"))
     run.quiet()
     run.take(Step("app-1"))
-    assert len(run.raised()) == 1
+    assert len(run.list_raised()) == 1
     sent = [type(e.message).__name__ for e in run.events if isinstance(e, MessageSent)]
     assert sent.index("TxnOffsetCommit") < sent.index("EndTxn")
     assert run.world.applications["app-1"].producer.state_name == "READY"
@@ -147,9 +147,9 @@ def test_a_send_that_finds_no_room_comes_back_and_the_next_call_throws():
     late = TimeOutCall("app-1")
     assert run.model.why_not(run.world, late) is None
     run.take(late)
-    assert run.raised() == []
+    assert run.list_raised() == []
     run.until_in("abortTransaction")
-    assert run.raised() == ["Produce: REQUEST_TIMED_OUT"]
+    assert run.list_raised() == ["Produce: REQUEST_TIMED_OUT"]
     run.quiet()
     run.take(Step("app-1"))
     assert run.world.applications["app-1"].producer.state_name == "READY"
@@ -163,7 +163,7 @@ def test_on_a_timed_clock_a_call_comes_back_after_max_block_ms_and_not_before():
     while run.model.why_not(run.world, late) is not None:
         run.take(Tick())
     run.take(late)
-    assert run.raised() == ["TimeoutException: commitTransaction() took longer than max.block.ms"]
+    assert run.list_raised() == ["TimeoutException: commitTransaction() took longer than max.block.ms"]
 
 
 def test_a_call_that_is_made_again_has_all_of_its_time_again():
@@ -175,7 +175,7 @@ def test_a_call_that_is_made_again_has_all_of_its_time_again():
             run.take(Tick())
         run.take(late)
         run.take(Step("app-1"))
-    assert len(run.raised()) == 2
+    assert len(run.list_raised()) == 2
     run.quiet()
     run.take(Step("app-1"))
-    assert len(run.raised()) == 2
+    assert len(run.list_raised()) == 2

@@ -42,7 +42,7 @@ def test_a_member_fetches_and_resets_at_its_own_isolation_level(protocol, uncomm
 @BOTH
 @LEVELS
 def test_the_next_life_of_a_member_has_the_same_isolation_level(protocol, uncommitted):
-    again = kafka_consumer.restarted(polling(protocol, 3, uncommitted=uncommitted), 2)
+    again = kafka_consumer.restart(polling(protocol, 3, uncommitted=uncommitted), 2)
     assert again.read_uncommitted is uncommitted
 
 

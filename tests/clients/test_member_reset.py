@@ -18,10 +18,10 @@ from kipviz.messages.logs.list_offsets import (
     LATEST_TIMESTAMP,
     ListOffsets,
     ListOffsetsResponse,
-    dated,
+    with_timestamp,
 )
 from kipviz.messages.logs.producing import Fetch, FetchPartition, FetchResponse, PartitionData
-from tests.clients.parts import changed, stable_member
+from tests.clients.parts import change, stable_member
 from tests.messages.offset_fetches import response_of
 
 BOTH = pytest.mark.parametrize("protocol", [ConsumerMembership, ConsumerCoordinator])
@@ -34,10 +34,10 @@ def polling(protocol, policy, **changes):
     return stable_member(protocol, polling=True, auto_offset_reset=policy, **changes)
 
 
-def answered(me, kind, answer):
+def answer_next(me, kind, answer):
     request = kafka_consumer.next_request(me)
     assert isinstance(request, kind)
-    me, _ = kafka_consumer.sent(me, request, 4)
+    me, _ = kafka_consumer.note_sent(me, request, 4)
     return kafka_consumer.on_response(me, answer), request
 
 
@@ -46,9 +46,9 @@ def answered(me, kind, answer):
     ("policy", "timestamp"), [("earliest", EARLIEST_TIMESTAMP), ("latest", LATEST_TIMESTAMP)]
 )
 def test_a_group_that_has_read_nothing_asks_the_log_where_to_begin(protocol, policy, timestamp):
-    me, _ = answered(polling(protocol, policy), OffsetFetch, UNKNOWN)
+    me, _ = answer_next(polling(protocol, policy), OffsetFetch, UNKNOWN)
     told = ListOffsetsResponse(Errors.NONE, "src-0", 103)
-    me, asked = answered(me, ListOffsets, told)
+    me, asked = answer_next(me, ListOffsets, told)
     assert (asked.timestamp, asked.read_committed) == (timestamp, True)
     fetch = kafka_consumer.next_request(me)
     assert isinstance(fetch, Fetch)
@@ -58,37 +58,37 @@ def test_a_group_that_has_read_nothing_asks_the_log_where_to_begin(protocol, pol
 @BOTH
 def test_a_position_that_the_log_does_not_have_is_asked_for_too(protocol):
     me = polling(protocol, "earliest", positions=Table.of({"src-0": 101}))
-    me, _ = answered(me, Fetch, BEYOND)
+    me, _ = answer_next(me, Fetch, BEYOND)
     assert me.subscription.read_so_far == (), "nothing to commit while it is not known"
-    again, _ = answered(
+    again, _ = answer_next(
         me, ListOffsets, ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
     )
     assert isinstance(kafka_consumer.next_request(again), ListOffsets)
-    me, _ = answered(me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", 103))
+    me, _ = answer_next(me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", 103))
     assert me.subscription.read_so_far == (GroupOffset("src-0", 103),)
 
 
 @BOTH
 def test_with_none_poll_throws_and_the_next_one_throws_again(protocol):
-    me, _ = answered(polling(protocol, "none"), OffsetFetch, UNKNOWN)
+    me, _ = answer_next(polling(protocol, "none"), OffsetFetch, UNKNOWN)
     assert (me.done, me.error) == (True, "NoOffsetForPartitionException: src-0")
     assert isinstance(kafka_consumer.next_request(me.but(polling=True)), OffsetFetch)
     me = polling(protocol, "none", positions=Table.of({"src-0": 101}))
     for _ in range(2):
-        me, _ = answered(me.but(polling=True), Fetch, BEYOND)
+        me, _ = answer_next(me.but(polling=True), Fetch, BEYOND)
         assert (me.done, me.error) == (True, "OffsetOutOfRangeException: src-0@101")
 
 
 @BOTH
 def test_an_answer_for_a_partition_that_was_taken_away_is_nobodys(protocol):
-    me = changed(polling(protocol, "earliest"), owned=(), positions=Table.of())
+    me = change(polling(protocol, "earliest"), owned=(), positions=Table.of())
     assert group_reading.on_told(me, ListOffsetsResponse(Errors.NONE, "src-0", 103)) is me
     assert group_reading.on_records(me, BEYOND) is me
 
 
 @BOTH
 def test_without_a_policy_a_member_reads_from_the_first_record_at_once(protocol):
-    me, _ = answered(polling(protocol, ""), OffsetFetch, UNKNOWN)
+    me, _ = answer_next(polling(protocol, ""), OffsetFetch, UNKNOWN)
     fetch = kafka_consumer.next_request(me)
     assert isinstance(fetch, Fetch)
     assert fetch.partitions[0].fetch_offset == 0
@@ -97,7 +97,7 @@ def test_without_a_policy_a_member_reads_from_the_first_record_at_once(protocol)
 @BOTH
 def test_the_next_process_has_the_same_policy(protocol):
     assert (
-        kafka_consumer.restarted(polling(protocol, "latest"), 1).subscription.auto_offset_reset
+        kafka_consumer.restart(polling(protocol, "latest"), 1).subscription.auto_offset_reset
         == "latest"
     )
 
@@ -105,16 +105,16 @@ def test_the_next_process_has_the_same_policy(protocol):
 @BOTH
 def test_by_duration_asks_for_a_time_and_again_for_a_later_one(protocol):
     """Nothing is young enough at first; what is there when it asks again is where it begins."""
-    me, _ = answered(polling(protocol, "by_duration:PT5S"), OffsetFetch, UNKNOWN)
+    me, _ = answer_next(polling(protocol, "by_duration:PT5S"), OffsetFetch, UNKNOWN)
     asked = kafka_consumer.next_request(me)
     assert (asked.timestamp, asked.duration_ms) == (BY_TIME, 5_000)
-    assert [dated(asked, now).timestamp_ms for now in (3_000, 30_000)] == [0, 25_000]
-    me, _ = answered(me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", -1))
+    assert [with_timestamp(asked, now).timestamp_ms for now in (3_000, 30_000)] == [0, 25_000]
+    me, _ = answer_next(me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", -1))
     assert kafka_consumer.next_request(me) is None
     assert ResetWait() in kafka_consumer.timers(me)
     me = kafka_consumer.on_timer(me, ResetWait())
     found = ListOffsetsResponse(Errors.NONE, "src-0", 7, 26_000)
-    me, _ = answered(me, ListOffsets, found)
+    me, _ = answer_next(me, ListOffsets, found)
     assert kafka_consumer.next_request(me).partitions == (FetchPartition("src-0", 7),)
     assert ResetWait() not in kafka_consumer.timers(me)
 
@@ -123,9 +123,9 @@ def test_by_duration_asks_for_a_time_and_again_for_a_later_one(protocol):
 def test_a_partition_without_a_position_keeps_no_other_one_from_being_read(protocol):
     at = Table.of({"src-0": ASKED, "src-1": 4})
     me = polling(protocol, "by_duration:PT5S", positions=at, unfound=("src-0",))
-    me = changed(me, owned=("src-0", "src-1"))
+    me = change(me, owned=("src-0", "src-1"))
     fetch = kafka_consumer.next_request(me)
     assert fetch.partitions == (FetchPartition("src-1", 4),)
-    me, _ = answered(me, Fetch, FetchResponse((PartitionData("src-1", Errors.NONE, (), 4),)))
+    me, _ = answer_next(me, Fetch, FetchResponse((PartitionData("src-1", Errors.NONE, (), 4),)))
     assert FetchWait() in kafka_consumer.timers(me)
     assert kafka_consumer.next_request(me) is None

@@ -28,7 +28,7 @@ from kipviz.records.batches import DataRecord
 from tests.clients.parts import (
     batch_of,
     begin_transaction,
-    changed,
+    change,
     init_transactions,
     producer_of,
     send_offsets,
@@ -41,52 +41,52 @@ RECORD = (DataRecord("r", "src-0@100"),)
 def sends(me, broker=1):
     request = p.next_request(me)
     assert request is not None
-    me, request = p.sent(me, request, broker)
+    me, request = p.note_sent(me, request, broker)
     return request, me
 
 
-def begun(level=1):
-    me = p.connected(producer_of("app-1/producer", "t"), Features(level))
+def begin(level=1):
+    me = p.note_features(producer_of("app-1/producer", "t"), Features(level))
     _, me = sends(init_transactions(me))
     return begin_transaction(p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 0)))
 
 
-def added(me, error=Errors.NONE, partitions=("out-0",)):
+def add_response(me, error=Errors.NONE, partitions=("out-0",)):
     return p.on_response(
         me, AddPartitionsToTxnResponse((TxnPartitionsResult(error, "t", 9, 0, partitions),))
     )
 
 
-def produced(me, error=Errors.NONE):
+def produce_response(me, error=Errors.NONE):
     return p.on_response(me, ProduceResponse((PartitionProduceResponse("out-0", error),)))
 
 
-def written():
+def write_batch():
     """A transaction whose batch is in the log."""
-    _, me = sends(p.send(begun(), "out-0", RECORD))
-    _, me = sends(added(me))
-    return produced(me)
+    _, me = sends(p.send(begin(), "out-0", RECORD))
+    _, me = sends(add_response(me))
+    return produce_response(me)
 
 
-def ended(me):
+def end(me):
     request, me = sends(me)
     assert isinstance(request, EndTxn)
     return p.on_response(me, EndTxnResponse(Errors.NONE))
 
 
 def test_a_batch_waits_until_its_partition_is_added():
-    me = p.send(p.send(begun(), "out-0", RECORD), "out-1", RECORD)
+    me = p.send(p.send(begin(), "out-0", RECORD), "out-1", RECORD)
     request, me = sends(me)
     assert request == AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0", "out-1")),), version=3)
     assert p.next_request(me) is None
     me = p.send(me, "out-0", RECORD)
-    request, _ = sends(added(me, partitions=("out-0", "out-1")))
+    request, _ = sends(add_response(me, partitions=("out-0", "out-1")))
     assert isinstance(request, Produce)
     assert request.version == 11
 
 
 def test_offsets_are_added_before_they_are_committed():
-    me = send_offsets(begun(), "g1", "M1", 2, (GroupOffset("src-0", 101),))
+    me = send_offsets(begin(), "g1", "M1", 2, (GroupOffset("src-0", 101),))
     request, me = sends(me)
     assert request == AddOffsetsToTxn("t", 9, 0, "g1")
     request, me = sends(p.on_response(me, AddOffsetsToTxnResponse(Errors.NONE)))
@@ -95,7 +95,7 @@ def test_offsets_are_added_before_they_are_committed():
 
 
 def test_identity_and_sequences_go_on_in_the_next_transaction():
-    me = ended(p.end_transaction(written(), committed=True))
+    me = end(p.end_transaction(write_batch(), committed=True))
     assert (me.manager.state, me.manager.producer_epoch, me.partition_map.sequences["out-0"]) == (
         S.READY,
         0,
@@ -105,12 +105,12 @@ def test_identity_and_sequences_go_on_in_the_next_transaction():
     me = p.send(begin_transaction(me), "out-0", RECORD)
     request, me = sends(me)
     assert isinstance(request, AddPartitionsToTxn), "every transaction adds its partitions anew"
-    request, _ = sends(added(me))
+    request, _ = sends(add_response(me))
     assert batch_of(request).base_sequence == 1
 
 
 def test_a_transaction_that_no_coordinator_has_heard_of_ends_at_home():
-    me = p.end_transaction(p.send(begun(), "out-0", RECORD), committed=False)
+    me = p.end_transaction(p.send(begin(), "out-0", RECORD), committed=False)
     assert (me.manager.state, me.done, me.accumulator.batches, p.next_request(me)) == (
         S.READY,
         True,
@@ -121,31 +121,31 @@ def test_a_transaction_that_no_coordinator_has_heard_of_ends_at_home():
 
 
 def test_an_abort_waits_for_the_answer_that_says_whether_it_has_begun():
-    _, me = sends(p.send(begun(), "out-0", RECORD))
+    _, me = sends(p.send(begin(), "out-0", RECORD))
     me = p.end_transaction(me, committed=False)
     assert (me.manager.state, p.next_request(me)) == (S.ABORTING_TRANSACTION, None)
-    request, _ = sends(added(me))
+    request, _ = sends(add_response(me))
     assert isinstance(request, EndTxn)
-    assert added(me, Errors.TRANSACTION_ABORTABLE).manager.state is S.READY
+    assert add_response(me, Errors.TRANSACTION_ABORTABLE).manager.state is S.READY
 
 
 def test_a_commit_sends_what_is_not_added_yet():
-    me = p.end_transaction(p.send(begun(), "out-0", RECORD), committed=True)
+    me = p.end_transaction(p.send(begin(), "out-0", RECORD), committed=True)
     request, me = sends(me)
     assert isinstance(request, AddPartitionsToTxn)
-    request, me = sends(added(me))
+    request, me = sends(add_response(me))
     assert isinstance(request, Produce)
-    request, _ = sends(produced(me))
+    request, _ = sends(produce_response(me))
     assert (type(request), request.version) == (EndTxn, 4)
 
 
 def test_an_abort_after_a_failed_batch_bumps_the_epoch_by_itself():
     """KIP-360: EndTxn, then InitProducerId with the identity so far."""
-    _, me = sends(p.send(begun(), "out-0", RECORD))
-    _, me = sends(added(me))
-    me = produced(me, Errors.TRANSACTION_ABORTABLE)
+    _, me = sends(p.send(begin(), "out-0", RECORD))
+    _, me = sends(add_response(me))
+    me = produce_response(me, Errors.TRANSACTION_ABORTABLE)
     assert (me.manager.state, me.manager.bump) == (S.ABORTABLE_ERROR, True)
-    me = ended(p.end_transaction(me, committed=False))
+    me = end(p.end_transaction(me, committed=False))
     assert (me.manager.state, me.done) == (S.INITIALIZING, False)
     request, me = sends(me)
     assert request == InitProducerId("t", 60_000, 9, 0)
@@ -160,23 +160,23 @@ def test_an_abort_after_a_failed_batch_bumps_the_epoch_by_itself():
 
 
 def test_an_abort_goes_on_with_a_batch_of_which_nobody_knows_whether_it_arrived():
-    _, me = sends(p.send(begun(), "out-0", RECORD))
-    _, me = sends(added(me), broker=3)
+    _, me = sends(p.send(begin(), "out-0", RECORD))
+    _, me = sends(add_response(me), broker=3)
     me = p.end_transaction(p.on_disconnected(me, 3), committed=False)
     request, me = sends(me)
     assert isinstance(request, Produce)
-    request, _ = sends(produced(me))
+    request, _ = sends(produce_response(me))
     assert isinstance(request, EndTxn)
 
 
 @pytest.mark.parametrize("committed", [True, False])
 def test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_epoch(committed):
     """TransactionManager.maybeUpdateTransactionV2Enabled."""
-    me = p.connected(written(), Features(2))
+    me = p.note_features(write_batch(), Features(2))
     assert me.manager.version == 1, "a transaction ends in the version in which it began"
     me = p.end_transaction(me, committed=committed)
     assert p.next_request(me) == EndTxn("t", 9, 0, committed, 4)
-    me = ended(me)
+    me = end(me)
     request, me = sends(me)
     assert request == InitProducerId("t", 60_000, 9, 0)
     me = p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 1))
@@ -186,8 +186,8 @@ def test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_e
 
 
 def test_the_way_down_needs_no_bump():
-    _, me = sends(p.send(begun(2), "out-0", RECORD))
-    me = p.connected(produced(me), Features(1))
+    _, me = sends(p.send(begin(2), "out-0", RECORD))
+    me = p.note_features(produce_response(me), Features(1))
     _, me = sends(p.end_transaction(me, committed=True))
     me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 1))
     assert (me.manager.state, me.manager.version, me.manager.bump) == (S.READY, 1, False)
@@ -233,11 +233,11 @@ CELLS = [
 @pytest.mark.parametrize(("error", "column", "cell"), CELLS)
 def test_what_an_error_of_the_older_requests_comes_to(error, column, cell):
     if column == "AddPartitions":
-        request, me = sends(p.send(begun(), "out-0", RECORD))
-        after = added(me, Errors[error])
+        request, me = sends(p.send(begin(), "out-0", RECORD))
+        after = add_response(me, Errors[error])
     else:
         offsets = (GroupOffset("src-0", 101),)
-        request, me = sends(send_offsets(begun(), "g1", "M1", 2, offsets))
+        request, me = sends(send_offsets(begin(), "g1", "M1", 2, offsets))
         after = p.on_response(me, AddOffsetsToTxnResponse(Errors[error]))
     expected = {
         "R": S.IN_TRANSACTION,
@@ -251,11 +251,11 @@ def test_what_an_error_of_the_older_requests_comes_to(error, column, cell):
 @pytest.mark.parametrize("before", [True, False])
 def test_what_is_lost_while_the_transaction_ends_is_asked_for_by_nobody(before):
     """TransactionManager: InitProducerId is put behind EndTxn when the abort begins, or never."""
-    _, me = sends(p.send(begun(), "out-0", RECORD))
-    _, me = sends(added(me), broker=3)
+    _, me = sends(p.send(begin(), "out-0", RECORD))
+    _, me = sends(add_response(me), broker=3)
     me = p.on_disconnected(me, 3)
-    me = p.end_transaction(sender.expired(me) if before else me, committed=False)
-    me = ended(me if before else sender.expired(me))
+    me = p.end_transaction(sender.fail_expired(me) if before else me, committed=False)
+    me = end(me if before else sender.fail_expired(me))
     assert me.manager.state is S.INITIALIZING
     assert me.done is not before, "the abort waits for the next epoch, or for nothing"
     if not before:
@@ -269,8 +269,8 @@ def test_what_is_lost_while_the_transaction_ends_is_asked_for_by_nobody(before):
 
 def test_a_partition_that_is_not_there_is_asked_for_for_ever_and_an_abort_waits_behind_it():
     """AddPartitionsToTxnHandler, TransactionManager.Priority: a topic was deleted meanwhile."""
-    first, me = sends(p.send(begun(), "out-0", RECORD))
-    me = added(me, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    first, me = sends(p.send(begin(), "out-0", RECORD))
+    me = add_response(me, Errors.UNKNOWN_TOPIC_OR_PARTITION)
     assert (me.manager.state, me.manager.queue) == (S.IN_TRANSACTION, (first,))
     me = p.end_transaction(me, committed=False)
     assert [type(m) for m in me.manager.queue] == [AddPartitionsToTxn, EndTxn]
@@ -278,15 +278,15 @@ def test_a_partition_that_is_not_there_is_asked_for_for_ever_and_an_abort_waits_
     for _ in range(2):
         again, me = sends(me)
         assert again == first
-        me = added(me, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+        me = add_response(me, Errors.UNKNOWN_TOPIC_OR_PARTITION)
     _, me = sends(me)
-    assert isinstance(p.next_request(added(me)), EndTxn)
+    assert isinstance(p.next_request(add_response(me)), EndTxn)
 
 
 def test_what_was_never_sent_has_no_sequence_that_an_abort_had_to_give_back():
     """RecordAccumulator.drainBatchesForOneNode numbers a batch; near the last sequence it is as everywhere."""
     first = 2_147_483_647 - 10
-    me = changed(added(begun()), sequences=Table.of({"out-0": first}))
+    me = change(add_response(begin()), sequences=Table.of({"out-0": first}))
     for count in (20, 3):
         me = p.send(me, "out-0", RECORD * count)
     assert [b.base_sequence for b in me.accumulator.batches] == [-1, -1]

@@ -21,7 +21,7 @@ from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.transactions.transactions import EndTxn
-from tests.clients.parts import changed, producer_of, session_of
+from tests.clients.parts import change, producer_of, session_of
 
 EMPTY = ExternalDatabase("app-1/database")
 OPEN = db.insert(EMPTY, ("src-0@4",), PreparedTxnState(9, 0))
@@ -69,10 +69,10 @@ def test_the_numbers_of_an_identity_are_in_the_digits_that_java_prints(text: str
 def test_a_session_in_a_fatal_error_sends_nothing_of_what_it_had_to_say() -> None:
     """Sender.runOnce comes back before maybeSendAndPollTransactionalRequest."""
     waiting = (EndTxn("t", 9, 0, True),)
-    session = changed(session_of("app-1/session", "t"), queue=waiting, producer_id=9)
-    ending = changed(session, state=ProducerState.COMMITTING_TRANSACTION)
+    session = change(session_of("app-1/session", "t"), queue=waiting, producer_id=9)
+    ending = change(session, state=ProducerState.COMMITTING_TRANSACTION)
     assert isinstance(sessions.next_request(ending), EndTxn)
-    assert sessions.next_request(changed(session, state=ProducerState.FATAL_ERROR)) is None
+    assert sessions.next_request(change(session, state=ProducerState.FATAL_ERROR)) is None
 
 
 def test_the_session_of_a_producer_has_the_calls_of_a_transaction_and_of_its_two_phases() -> None:

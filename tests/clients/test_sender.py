@@ -20,7 +20,7 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitionsResult,
 )
 from kipviz.records.batches import DataRecord
-from tests.clients.parts import changed, producer_of, send_offsets
+from tests.clients.parts import change, producer_of, send_offsets
 
 S = ProducerState
 RECORD = (DataRecord("A:100", "src-0@100"),)
@@ -30,13 +30,13 @@ OFFSETS = ("g", "m", 2, (GroupOffset("src-0", 1),))
 def writing(**fields):
     """A producer in a transaction, with a batch that is not sent yet."""
     me = producer_of("app-1/producer", "t", state=S.IN_TRANSACTION, producer_id=9, producer_epoch=0)
-    return clients.send(changed(me, **fields), "out-0", RECORD)
+    return clients.send(change(me, **fields), "out-0", RECORD)
 
 
 def goes_out(me, kind):
     request = clients.next_request(me)
     assert isinstance(request, kind)
-    me, request = clients.sent(me, request, 1)
+    me, request = clients.note_sent(me, request, 1)
     return me, request
 
 
@@ -128,14 +128,14 @@ def test_an_error_that_ends_the_transaction_ends_the_rest():
 
 
 def test_an_end_that_is_refused_for_now_rests_and_the_call_waits():
-    me = clients.end_transaction(changed(writing(backs_off=True), batches=()), committed=True)
+    me = clients.end_transaction(change(writing(backs_off=True), batches=()), committed=True)
     me, _ = goes_out(me, EndTxn)
     me = clients.on_response(me, EndTxnResponse(Errors.CONCURRENT_TRANSACTIONS))
     assert (me.done, clients.timers(me)) == (False, (SenderBackOff(),))
 
 
 def test_with_several_in_flight_it_rests_alike():
-    me = changed(send_offsets(writing(backs_off=True), *OFFSETS), max_in_flight=5)
+    me = change(send_offsets(writing(backs_off=True), *OFFSETS), max_in_flight=5)
     me, request = goes_out(me, TxnOffsetCommit)
     me = clients.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
     assert clients.timers(me) == (SenderBackOff(),)
@@ -147,7 +147,7 @@ def test_with_several_in_flight_it_rests_alike():
 def test_a_coordinator_whose_connection_broke_is_looked_for_again(found, broker, finds):
     """TxnRequestHandler.onComplete: a disconnect looks the coordinator up anew."""
     me = clients.end_transaction(writing(finds=True, found=found, batches=()), committed=True)
-    me, end = goes_out(changed(me, batches=()), EndTxn)
+    me, end = goes_out(change(me, batches=()), EndTxn)
     me = clients.on_disconnected(me, broker)
     assert me.manager.found is not finds
     if not finds:
@@ -167,9 +167,9 @@ def test_an_offset_commit_is_no_request_to_the_transaction_coordinator():
 
 
 def test_an_error_while_it_prepares_ends_the_preparing_and_what_was_to_be_sent():
-    me = changed(send_offsets(writing(), *OFFSETS), preparing=True, to_add=("x-0",))
+    me = change(send_offsets(writing(), *OFFSETS), preparing=True, to_add=("x-0",))
     about = TxnOffsetCommitResponse(Errors.FENCED_INSTANCE_ID)
-    failed = managing.failed(me.manager, managing.Failure(about, about.error))
+    failed = managing.enter_error(me.manager, managing.Failure(about, about.error))
     assert (failed.state, failed.preparing, failed.done) == (S.ABORTABLE_ERROR, False, True)
     assert (failed.queue, failed.to_add, failed.rests) == ((), (), "")
     assert failed.error == "TxnOffsetCommit: FENCED_INSTANCE_ID"

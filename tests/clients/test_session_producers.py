@@ -17,8 +17,8 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, SessionGiven
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from tests.clients.parts import changed
-from tests.scenarios.story import nodes, played
+from tests.clients.parts import change
+from tests.scenarios.story import nodes, play_once
 
 RULES = design("repaired").client_rules()
 ASK = Line("session = producer.transactionSession();", Call.TRANSACTION_SESSION)
@@ -33,7 +33,7 @@ def process(story, **changes):
     return model.initial().applications[app.name]
 
 
-def called(me, rules=RULES):
+def make_call(me, rules=RULES):
     after, events = step(me, rules)
     raised = next((e.raised for e in events if isinstance(e, CallReturned)), "")
     return after, raised, [e.session for e in events if isinstance(e, SessionGiven)]
@@ -44,25 +44,25 @@ TODAY, BOUND = "kip-1310-produce-producer", "kip-1310-produce-session"
 
 def test_a_bound_producer_gives_the_session_that_it_is_bound_to():
     me = process(BOUND, program=(ASK, END))
-    after, raised, sessions = called(me)
+    after, raised, sessions = make_call(me)
     assert (raised, sessions) == ("", ["app-1/session"])
     assert client_of(after, END) is me.session
 
 
 def test_a_producer_with_a_transactional_id_gives_its_own_session_which_has_its_state():
     me = process(TODAY, program=(ASK, END))
-    after, _, sessions = called(me)
+    after, _, sessions = make_call(me)
     assert sessions == ["app-1/producer"]
-    ready = after.with_client(changed(me.producer, state=type(me.producer.manager.state).READY))
-    begun, raised, _ = called(ready)
+    ready = after.with_client(change(me.producer, state=type(me.producer.manager.state).READY))
+    begun, raised, _ = make_call(ready)
     assert (raised, begun.producer.state_name) == ("", "IN_TRANSACTION")
 
 
 def test_a_producer_without_one_gives_null_and_nothing_can_be_called_on_that():
     me = process(TODAY, program=(ASK, END), plain=PlainSpec(), transactional_id="")
-    after, raised, sessions = called(me)
+    after, raised, sessions = make_call(me)
     assert (raised, sessions, find_session(me)) == ("", [""], None)
-    after, raised, _ = called(after)
+    after, raised, _ = make_call(after)
     assert raised == f"NullPointerException: {GIVEN} is null: it is a non-transactional producer"
     assert after.ended.startswith("beginTransaction() threw NullPointerException")
 
@@ -79,7 +79,7 @@ def test_a_producer_without_one_gives_null_and_nothing_can_be_called_on_that():
 )
 def test_by_which_identity_a_producer_goes(option, configured, name, session):
     rules = design(f"repaired+session_and_id={option}").client_rules()
-    me, raised, _ = called(process(BOUND, program=(NEW.but(target=configured), ASK)), rules)
+    me, raised, _ = make_call(process(BOUND, program=(NEW.but(target=configured), ASK)), rules)
     assert (raised, me.producer.manager.transactional_id, me.producer.manager.session) == (
         "",
         name,
@@ -88,7 +88,7 @@ def test_by_which_identity_a_producer_goes(option, configured, name, session):
 
 
 def test_a_constructor_with_two_identities_says_which_two():
-    _, raised, _ = called(process(BOUND, program=(NEW.but(target="old-txn"), ASK)))
+    _, raised, _ = make_call(process(BOUND, program=(NEW.but(target="old-txn"), ASK)))
     assert raised == (
         "ConfigException: transactional.id is old-txn, and the session's is my-txn: "
         "a producer has one of them"
@@ -113,7 +113,7 @@ def test_two_identities_are_two_decisions_and_a_crash_tears_them(under, states, 
 
 
 def test_whoever_has_a_producer_ends_its_owners_transaction_through_the_accessor():
-    trace, _ = played("kip-1310-accessor", "repaired")
+    trace, _ = play_once("kip-1310-accessor", "repaired")
     raised = [e.raised for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)]
     assert [r for r in raised if r] == ["IllegalStateException: commitTransaction() in state READY"]
 

@@ -20,13 +20,13 @@ from kipviz.messages.shares.share_groups import (
 )
 from kipviz.scenarios.library import scenario
 from tests.clients.parts import session_of
-from tests.messages.shares import staged
+from tests.messages.shares import staging_response
 
 BROKER = 5
 SESSION = "session"
 
 
-def said(*offsets: int) -> ShareConsumer:
+def acknowledge_some(*offsets: int) -> ShareConsumer:
     """A consumer whose application has spoken of some records, one call for each."""
     app = (
         scenario("kip-1310-share-session").model(design("repaired")).initial().applications["app-1"]
@@ -43,11 +43,11 @@ def said(*offsets: int) -> ShareConsumer:
 def on_the_wire(me: ShareConsumer) -> ShareConsumer:
     request = sharing.next_request(me)
     assert isinstance(request, TxnShareAcknowledge)
-    return sharing.sent(me, request, BROKER)[0]
+    return sharing.note_sent(me, request, BROKER)[0]
 
 
-def answered(me: ShareConsumer, error: Errors = Errors.NONE) -> ShareConsumer:
-    return sharing.on_response(me, staged(error, "src-0"))
+def answer_staging(me: ShareConsumer, error: Errors = Errors.NONE) -> ShareConsumer:
+    return sharing.on_response(me, staging_response(error, "src-0"))
 
 
 def offsets(me: ShareConsumer) -> list[int]:
@@ -57,27 +57,27 @@ def offsets(me: ShareConsumer) -> list[int]:
         me = on_the_wire(me)
         assert isinstance(me.on_wire, TxnShareAcknowledge)
         found += offsets_of(me.on_wire.only.acknowledgements)
-        me = answered(me)
+        me = answer_staging(me)
     return found
 
 
 def test_what_was_said_in_several_calls_is_sent_in_their_order() -> None:
-    assert said(100, 101, 102).current_fetch.staged == (100, 101, 102)
-    assert offsets(said(100)) == [100]
-    assert offsets(said(100, 101, 102)) == [100, 101, 102]
+    assert acknowledge_some(100, 101, 102).current_fetch.staged == (100, 101, 102)
+    assert offsets(acknowledge_some(100)) == [100]
+    assert offsets(acknowledge_some(100, 101, 102)) == [100, 101, 102]
 
 
 @pytest.mark.parametrize("after", [100, 101])
 def test_a_vote_that_is_sent_again_goes_before_those_that_came_after_it(after: int) -> None:
-    me = on_the_wire(said(*range(100, after + 1)))
+    me = on_the_wire(acknowledge_some(*range(100, after + 1)))
     assert offsets(sharing.on_disconnected(me, BROKER)) == [*range(100, after + 1)]
-    again = answered(me, Errors.COORDINATOR_LOAD_IN_PROGRESS)
+    again = answer_staging(me, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     assert offsets(again) == [*range(100, after + 1)]
 
 
 def test_behind_a_vote_that_is_refused_no_other_one_is_sent() -> None:
     """The transaction can only be aborted: whose staging came to nothing is the consumer's again."""
-    me = answered(on_the_wire(said(100, 101)), Errors.INVALID_RECORD_STATE)
+    me = answer_staging(on_the_wire(acknowledge_some(100, 101)), Errors.INVALID_RECORD_STATE)
     assert (me.transactional.next, me.transactional.queue[1:], me.transactional.error) == (
         None,
         (),
@@ -87,7 +87,7 @@ def test_behind_a_vote_that_is_refused_no_other_one_is_sent() -> None:
         (100,),
         (101,),
     ]
-    alone = answered(on_the_wire(said(100)), Errors.INVALID_RECORD_STATE)
+    alone = answer_staging(on_the_wire(acknowledge_some(100)), Errors.INVALID_RECORD_STATE)
     assert [
         offsets_of(request.only.acknowledgements) for request in alone.transactional.dropped
     ] == [(100,)]
@@ -98,8 +98,8 @@ def test_a_session_does_not_commit_over_a_vote_that_nobody_has_answered(on_its_w
     rules = design("repaired").client_rules()
     app = scenario("kip-1310-share-session").model(design("repaired")).initial()
     me = app.applications["app-1"].but(others=Table.of({SESSION: session_of(SESSION, "t")}))
-    consumer = said(0).but(source=me.consumer.source)
+    consumer = acknowledge_some(0).but(source=me.consumer.source)
     waiting = settle(me.with_client(on_the_wire(consumer) if on_its_way else consumer), rules)
     assert waiting.session.held_back_by == (consumer.source,)
-    answer = answered(on_the_wire(consumer))
+    answer = answer_staging(on_the_wire(consumer))
     assert settle(me.with_client(answer), rules).session.held_back_by == ()

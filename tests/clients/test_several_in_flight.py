@@ -34,7 +34,7 @@ from kipviz.records.batches import DataRecord
 from tests.clients.parts import (
     batch_of,
     begin_transaction,
-    changed,
+    change,
     init_transactions,
     producer_of,
     send_offsets,
@@ -48,7 +48,7 @@ FOR_GOOD = Errors.TOPIC_AUTHORIZATION_FAILED
 
 def writing(values: str = "abcde", version: int = 2, **changes: object) -> Producer:
     """A producer in a transaction to which so many records were given, one batch each."""
-    me = changed(
+    me = change(
         producer_of(
             "app-1/producer",
             "t",
@@ -76,20 +76,20 @@ def out(me: Producer, broker: int = 1):
     """Put the next request on the wire."""
     request = clients.next_request(me)
     assert request is not None
-    return clients.sent(me, request, broker)
+    return clients.note_sent(me, request, broker)
 
 
 def all_out(me: Producer):
     """Put on the wire every batch that may go; give the values and sequences of them."""
     said = []
     while isinstance(request := clients.next_request(me), Produce):
-        me, _ = clients.sent(me, request, 1)
+        me, _ = clients.note_sent(me, request, 1)
         batch = batch_of(request)
         said.append((batch.records[0].value, batch.base_sequence))
     return me, said
 
 
-def numbered(request: Produce):
+def list_sequences(request: Produce):
     """The partitions of a request, with the sequences of their batches."""
     return [(batch.partition, batch.base_sequence) for batch in request.partition_data]
 
@@ -163,9 +163,7 @@ def test_a_commit_sends_what_is_left_before_it_ends():
 
 def test_no_batch_goes_out_while_a_transactional_request_is_on_the_wire():
     me = writing("a")
-    me = changed(
-        me, queue=(EndTxn("t", 9, 4, True),), on_wire=InitProducerId("t"), on_wire_broker=3
-    )
+    me = change(me, queue=(EndTxn("t", 9, 4, True),), on_wire=InitProducerId("t"), on_wire_broker=3)
     assert clients.next_request(me) is None
 
 
@@ -185,7 +183,7 @@ def test_a_batch_that_expires_on_the_wire_ends_the_transaction_and_its_answer_is
     version, bumps
 ):
     me, _ = all_out(writing("ab", version))
-    me = sender.expired(me)
+    me = sender.fail_expired(me)
     assert (me.manager.state, me.error) == (S.ABORTABLE_ERROR, "Produce: REQUEST_TIMED_OUT")
     assert [b.records[0].value for b in me.accumulator.batches] == ["b"]
     assert me.partition_map.unresolved == type(me.partition_map.unresolved).of(), (
@@ -201,10 +199,10 @@ def test_what_expires_after_it_was_sent_again_is_open_until_what_is_behind_it_sh
     through, bumps
 ):
     me, _ = all_out(writing("ab", 1))
-    me = changed(
+    me = change(
         answer(me, 1, RETRY), state=S.ABORTING_TRANSACTION, queue=(EndTxn("t", 9, 4, False),)
     )
-    me = sender.expired(me)
+    me = sender.fail_expired(me)
     assert me.partition_map.unresolved["out-0"] == 1
     me = answer(me, 2, Errors.NONE if through else FOR_GOOD)
     assert me.partition_map.unresolved == type(me.partition_map.unresolved).of()
@@ -213,8 +211,8 @@ def test_what_expires_after_it_was_sent_again_is_open_until_what_is_behind_it_sh
 
 def test_nothing_new_is_sent_behind_a_batch_that_nobody_knows_of():
     me, _ = all_out(writing("ab", 1))
-    me = sender.expired(answer(answer(me, 1, RETRY), 2, GAP))
-    me = clients.send(changed(me, state=S.IN_TRANSACTION), "out-0", (DataRecord("c"),))
+    me = sender.fail_expired(answer(answer(me, 1, RETRY), 2, GAP))
+    me = clients.send(change(me, state=S.IN_TRANSACTION), "out-0", (DataRecord("c"),))
     me, said = all_out(me)
     assert said == [("b", 1)], "c waits"
 
@@ -232,7 +230,7 @@ def test_a_broken_connection_takes_back_batches_and_requests_with_their_numbers(
     me, said = all_out(me)
     assert said == [("a", 0)]
     asked = EndTxn("t", 9, 4, False)
-    me = clients.on_disconnected(changed(me, on_wire=asked, on_wire_broker=2), 2)
+    me = clients.on_disconnected(change(me, on_wire=asked, on_wire_broker=2), 2)
     assert me.manager.queue == (asked,)
 
 
@@ -240,7 +238,7 @@ def test_below_version_2_a_batch_waits_until_its_partition_is_added():
     me = producer_of(
         "app-1/producer", "t", max_in_flight=MAX_IN_FLIGHT, version=1, state=S.IN_TRANSACTION
     )
-    me = clients.send(changed(me, producer_id=9, producer_epoch=0), "out-0", (DataRecord("a"),))
+    me = clients.send(change(me, producer_id=9, producer_epoch=0), "out-0", (DataRecord("a"),))
     me, asked = out(me)
     assert isinstance(asked, AddPartitionsToTxn)
     assert clients.next_request(me) is None
@@ -253,7 +251,7 @@ def test_below_version_2_a_batch_waits_until_its_partition_is_added():
 
 def test_the_next_life_has_the_name_and_the_settings_and_nothing_else():
     me, _ = all_out(writing("abc", max_in_flight=3))
-    fresh = clients.restarted(me, 2)
+    fresh = clients.restart(me, 2)
     assert (fresh.manager.transactional_id, fresh.max_in_flight) == ("t", 3)
     assert (fresh.accumulator.batches, fresh.manager.producer_id) == ((), -1)
     fresh = init_transactions(fresh)
@@ -337,7 +335,7 @@ def test_whatever_is_on_a_connection_counts_against_its_room():
 def test_the_request_of_a_batch_that_expired_takes_its_place_until_it_is_answered_or_lost():
     """InFlightRequests knows requests: that nobody waits for one any more is not its affair."""
     me, _ = all_out(writing("ab", max_in_flight=2))
-    late = sender.expired(me)
+    late = sender.fail_expired(me)
     assert not kinds.has_room(late, 1)
     assert kinds.has_room(answer(late, 1), 1)
     assert kinds.has_room(clients.on_disconnected(late, 1), 1)
@@ -349,7 +347,7 @@ def test_equal_situations_have_equal_numbers():
     me, _ = all_out(clients.send(answer(answer(me, 1), 2), "out-0", (DataRecord("c"),)))
     assert [b.serial for b in me.accumulator.batches] == [1]
     late = clients.send(
-        changed(sender.expired(me), state=S.IN_TRANSACTION), "out-0", (DataRecord("d"),)
+        change(sender.fail_expired(me), state=S.IN_TRANSACTION), "out-0", (DataRecord("d"),)
     )
     assert [b.serial for b in late.accumulator.batches] == [2], (
         "the answer to number 1 may still come"
@@ -359,10 +357,10 @@ def test_equal_situations_have_equal_numbers():
 def test_the_batches_of_several_partitions_go_in_one_request_and_have_an_answer_each():
     me = clients.send(writing("ab", max_in_flight=2), "out-1", (DataRecord("x"),))
     me, request = out(me)
-    assert numbered(request) == [("out-0", 0), ("out-1", 0)]
+    assert list_sequences(request) == [("out-0", 0), ("out-1", 0)]
     assert kinds.has_room(me, 1), "two batches, one request"
     me, second = out(me)
-    assert numbered(second) == [("out-0", 1)]
+    assert list_sequences(second) == [("out-0", 1)]
     assert not kinds.has_room(me, 1)
     results = (
         PartitionProduceResponse("out-0", Errors.NONE, 0),
@@ -371,7 +369,7 @@ def test_the_batches_of_several_partitions_go_in_one_request_and_have_an_answer_
     me = clients.on_response(me, ProduceResponse(results, request.correlation_id))
     assert [(b.records[0].value, b.broker) for b in me.accumulator.batches] == [("b", 1), ("x", -1)]
     me, again = out(me)
-    assert numbered(again) == [("out-1", 0)]
+    assert list_sequences(again) == [("out-1", 0)]
     alone = ProduceResponse(
         (PartitionProduceResponse("out-1", Errors.NONE, 0),), again.correlation_id
     )
@@ -384,12 +382,12 @@ def test_a_lost_request_loses_the_batches_of_all_its_partitions():
     me = clients.on_disconnected(me, 1)
     assert [(b.broker, b.request, b.retried) for b in me.accumulator.batches] == [(-1, 0, True)] * 2
     _, again = out(me)
-    assert numbered(again) == [("out-0", 0), ("out-1", 0)]
+    assert list_sequences(again) == [("out-0", 0), ("out-1", 0)]
 
 
 def test_the_next_life_has_every_setting_of_this_one():
-    me = changed(writing(""), group_id="g", network="app-1/pool", backs_off=True, buffer=2)
-    fresh = clients.restarted(me, 2)
+    me = change(writing(""), group_id="g", network="app-1/pool", backs_off=True, buffer=2)
+    fresh = clients.restart(me, 2)
     assert (fresh.manager.group_id, fresh.network) == ("g", "app-1/pool")
     assert kinds.network_of(me) == "app-1/pool", "one sender with its connections, several ids"
     assert kinds.network_of(writing("")) == "app-1/producer"
@@ -405,7 +403,7 @@ LAST = 2_147_483_647
 
 def near_the_wrap(first: int, *counts: int) -> Producer:
     """A producer whose next sequence is `first`, with batches of so many records."""
-    me = changed(writing(""), sequences=Table.of({"out-0": first}))
+    me = change(writing(""), sequences=Table.of({"out-0": first}))
     for count in counts:
         me = clients.send(me, "out-0", tuple(DataRecord("r") for _ in range(count)))
     return me

@@ -22,8 +22,8 @@ from kipviz.messages.shares.share_groups import (
     ShareFetch,
     batches_of,
 )
-from tests.clients.parts import changed, producer_of
-from tests.messages.shares import acknowledged, acknowledges, fetched, fetches
+from tests.clients.parts import change, producer_of
+from tests.messages.shares import acknowledge_response, acknowledges, fetch_response, fetches
 
 RULES = REPAIRED.client_rules()
 ACCEPT, RELEASE, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.GAP
@@ -38,27 +38,27 @@ def consumer(*, explicit=False):
 
 
 def sends(me, broker=5):
-    me, request = sc.sent(me, sc.next_request(me), broker)
+    me, request = sc.note_sent(me, sc.next_request(me), broker)
     return request, me
 
 
-def delivered(me, *offsets, gaps=(), broker=5, error=Errors.NONE):
+def deliver(me, *offsets, gaps=(), broker=5, error=Errors.NONE):
     """Poll, and let the broker deliver these offsets."""
     _, me = sends(sc.poll(me, accept_all), broker)
-    return answered(me, *offsets, gaps=gaps, error=error)
+    return answer_fetch(me, *offsets, gaps=gaps, error=error)
 
 
-def answered(me, *offsets, gaps=(), error=Errors.NONE):
+def answer_fetch(me, *offsets, gaps=(), error=Errors.NONE):
     records = tuple(FetchedRecord("src-0", o, f"r{o}", 1) for o in offsets)
     acquired = tuple(AcquiredRecords(o, o, 1) for o in sorted((*offsets, *gaps)))
-    answer = fetched(error, "src-0", records=records, acquired=acquired)
+    answer = fetch_response(error, "src-0", records=records, acquired=acquired)
     return sc.on_response(me, answer)
 
 
 def test_the_first_poll_opens_a_session_and_the_next_one_accepts_the_batch():
     request, me = sends(sc.poll(consumer(), accept_all))
     assert request == fetches("M1", 0, "src-0", 10)
-    me = answered(me, 0, 1)
+    me = answer_fetch(me, 0, 1)
     assert (me.done, me.current_fetch.batch) == (True, (0, 1))
     request, _ = sends(sc.poll(me, accept_all))
     assert request.session_epoch == 1
@@ -67,14 +67,14 @@ def test_the_first_poll_opens_a_session_and_the_next_one_accepts_the_batch():
 
 def test_the_epoch_of_a_session_goes_on_at_1_behind_the_last_one():
     """ShareRequestMetadata.nextEpoch: 0 would open another session."""
-    me = changed(delivered(consumer(), 0), session_epoch=2**31 - 1)
+    me = change(deliver(consumer(), 0), session_epoch=2**31 - 1)
     request, me = sends(sc.poll(me, accept_all))
     assert request.session_epoch == 2**31 - 1
-    assert answered(me, 1).sessions.epoch == 1
+    assert answer_fetch(me, 1).sessions.epoch == 1
 
 
 def test_offsets_without_a_record_are_acknowledged_as_gaps():
-    me = delivered(consumer(), 0, 2, gaps=(1,))
+    me = deliver(consumer(), 0, 2, gaps=(1,))
     request, _ = sends(sc.poll(me, accept_all))
     assert request.first.acknowledgements == (
         AcknowledgementBatch(0, 0, ACCEPT),
@@ -85,7 +85,7 @@ def test_offsets_without_a_record_are_acknowledged_as_gaps():
 
 def test_a_fetch_that_brings_only_gaps_goes_on_by_itself():
     _, me = sends(sc.poll(consumer(), accept_all))
-    me = answered(me, gaps=(0, 1))
+    me = answer_fetch(me, gaps=(0, 1))
     assert not me.done
     request, _ = sends(me)
     assert (request.session_epoch, request.first.acknowledgements) == (
@@ -104,15 +104,15 @@ def test_a_fetch_that_brings_only_gaps_goes_on_by_itself():
     ],
 )
 def test_after_an_error_the_poll_opens_a_new_session_and_its_acknowledgements_are_lost(error):
-    me = delivered(consumer(), 0)
+    me = deliver(consumer(), 0)
     _, me = sends(sc.poll(me, accept_all))
-    me = answered(me, error=error)
+    me = answer_fetch(me, error=error)
     request, _ = sends(me)
     assert (request.session_epoch, request.first.acknowledgements, me.done) == (0, (), False)
 
 
 def test_a_session_ends_with_its_connection_and_with_no_other():
-    me = delivered(consumer(), 0)
+    me = deliver(consumer(), 0)
     assert sc.on_disconnected(me, 3).sessions.epoch == 1
     gone = sc.on_disconnected(me, 5)
     request, _ = sends(sc.poll(gone, accept_all))
@@ -120,20 +120,20 @@ def test_a_session_ends_with_its_connection_and_with_no_other():
 
 
 def test_a_poll_that_was_not_sent_yet_is_not_sent_into_a_session_that_is_gone():
-    me = sc.poll(delivered(consumer(), 0), accept_all)
+    me = sc.poll(deliver(consumer(), 0), accept_all)
     request, _ = sends(sc.on_disconnected(me, 5))
     assert (request.session_epoch, request.first.acknowledgements) == (0, ())
 
 
 def test_records_of_one_leader_are_not_acknowledged_at_the_next_one():
-    me = delivered(consumer(), 0)
+    me = deliver(consumer(), 0)
     request, me = sends(sc.poll(me, accept_all), broker=3)
     assert (request.session_epoch, request.first.acknowledgements) == (0, ())
     assert me.sessions.broker == 3
 
 
 def test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_poll():
-    me = delivered(consumer(explicit=True), 0, 1)
+    me = deliver(consumer(explicit=True), 0, 1)
     assert share_throws.why_no_poll(me, RULES).startswith("IllegalStateException")
     me = sc.acknowledge(me, ((0, ACCEPT),))
     assert share_throws.why_no_poll(me, RULES) is not None
@@ -147,7 +147,7 @@ def test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_po
 
 
 def test_in_explicit_mode_a_staged_record_is_acknowledged_where_the_design_says_so():
-    me = changed(delivered(consumer(explicit=True), 0, 1), staged=(0, 1))
+    me = change(deliver(consumer(explicit=True), 0, 1), staged=(0, 1))
     assert share_throws.why_no_poll(me, RULES) is None
     for other in ("as-written", "kafka", "finding-X27"):
         why = share_throws.why_no_poll(me, design(other).client_rules())
@@ -157,11 +157,11 @@ def test_in_explicit_mode_a_staged_record_is_acknowledged_where_the_design_says_
 
 
 def test_implicit_mode_never_minds():
-    assert share_throws.why_no_poll(delivered(consumer(), 0), RULES) is None
+    assert share_throws.why_no_poll(deliver(consumer(), 0), RULES) is None
 
 
 def committing(*, gaps=()):
-    me = sc.acknowledge(delivered(consumer(explicit=True), 0, 1, gaps=gaps), ((0, ACCEPT),))
+    me = sc.acknowledge(deliver(consumer(explicit=True), 0, 1, gaps=gaps), ((0, ACCEPT),))
     return sends(sc.commit_sync(me))
 
 
@@ -176,14 +176,14 @@ def test_commit_sync_sends_what_was_said_and_leaves_the_rest():
     )
     assert me.current_fetch.batch == (1,)
     assert not me.done
-    me = sc.on_response(me, acknowledged(Errors.NONE, "src-0"))
+    me = sc.on_response(me, acknowledge_response(Errors.NONE, "src-0"))
     assert (me.done, me.sessions.epoch, me.acknowledging.error) == (True, 2, Errors.NONE)
 
 
 def test_commit_sync_reports_what_was_refused_and_the_session_goes_on():
     """Recorded of Kafka 4.4.0: InvalidRecordStateException in the result."""
     _, me = committing()
-    me = sc.on_response(me, acknowledged(Errors.INVALID_RECORD_STATE, "src-0"))
+    me = sc.on_response(me, acknowledge_response(Errors.INVALID_RECORD_STATE, "src-0"))
     assert (me.done, me.sessions.epoch) == (True, 2)
     assert me.acknowledging.error is Errors.INVALID_RECORD_STATE
 
@@ -193,7 +193,7 @@ def test_commit_sync_reports_what_was_refused_and_the_session_goes_on():
 )
 def test_commit_sync_into_a_session_that_is_not_known_any_more_ends_it(error):
     _, me = committing()
-    me = sc.on_response(me, acknowledged(error, "src-0"))
+    me = sc.on_response(me, acknowledge_response(error, "src-0"))
     assert (me.done, me.sessions.epoch) == (True, 0)
     assert me.acknowledging.error is Errors.NETWORK_EXCEPTION  # it cannot be sent again
 
@@ -207,9 +207,9 @@ def test_commit_sync_into_a_session_that_is_not_known_any_more_ends_it(error):
 )
 def test_a_fetch_that_is_refused_tells_the_callback_of_the_acknowledgements_it_brought(error, told):
     """ShareConsumeRequestManager.handleShareFetchSuccess."""
-    me = delivered(changed(consumer(), callback=True), 0)
+    me = deliver(change(consumer(), callback=True), 0)
     _, me = sends(sc.poll(me, accept_all))
-    me = answered(me, error=error)
+    me = answer_fetch(me, error=error)
     (completed,) = me.acknowledging.completed
     assert completed.acknowledgements == (AcknowledgementBatch(0, 0, ACCEPT),)
     assert completed.error is told
@@ -223,19 +223,19 @@ def test_commit_sync_on_a_broken_connection_has_an_unknown_outcome():
 
 
 def test_commit_sync_without_a_session_or_without_anything_to_say_asks_nobody():
-    me = sc.acknowledge(delivered(consumer(explicit=True), 0), ((0, ACCEPT),))
+    me = sc.acknowledge(deliver(consumer(explicit=True), 0), ((0, ACCEPT),))
     lost = sc.commit_sync(sc.on_disconnected(me, 5))
     assert (lost.done, lost.to_send) == (True, None)
     assert lost.acknowledging.error is Errors.NETWORK_EXCEPTION
-    nothing = sc.commit_sync(delivered(consumer(explicit=True), 0))
+    nothing = sc.commit_sync(deliver(consumer(explicit=True), 0))
     assert (nothing.done, nothing.to_send, nothing.acknowledging.error) == (True, None, Errors.NONE)
 
 
 def test_a_member_tells_the_broker_of_its_gaps_before_it_asks_the_next_one():
     assigned = ("src-0", "src-1")
-    me = changed(consumer(), member=True, assigned=assigned)
+    me = change(consumer(), member=True, assigned=assigned)
     first, me = sends(sc.poll(me, accept_all))
-    me = answered(me, gaps=(0, 1))
+    me = answer_fetch(me, gaps=(0, 1))
     assert (me.done, me.current_fetch.gaps, me.resting) == (False, (), False)
     again, _ = sends(me)
     assert (again.names[0], again.session_epoch) == (first.names[0], 1)
@@ -243,7 +243,7 @@ def test_a_member_tells_the_broker_of_its_gaps_before_it_asks_the_next_one():
 
 
 def test_an_asynchronous_commit_that_was_not_sent_is_lost_with_its_session():
-    me = delivered(changed(consumer(explicit=True), callback=True), 0)
+    me = deliver(change(consumer(explicit=True), callback=True), 0)
     me = sc.commit_async(sc.acknowledge(me, ((0, ACCEPT),)))
     me = sc.on_disconnected(me, 5)
     assert (me.acknowledging.committing, me.sessions.epoch, sc.next_request(me)) == ((), 0, None)
@@ -254,14 +254,14 @@ def test_an_asynchronous_commit_that_was_not_sent_is_lost_with_its_session():
 
 @pytest.mark.parametrize("how", ["broken", "not known"])
 def test_nor_does_it_outlive_the_session_that_a_fetch_has_lost(how):
-    me = delivered(changed(consumer(explicit=True), callback=True), 0)
+    me = deliver(change(consumer(explicit=True), callback=True), 0)
     me = sc.commit_async(sc.acknowledge(me, ((0, ACCEPT),)))
-    me, _ = sc.sent(me, sc.next_request(me), 5)  # another record is to be committed meanwhile
-    me = sc.commit_async(changed(me, verdicts=((1, ACCEPT),), batch=(1,)))
+    me, _ = sc.note_sent(me, sc.next_request(me), 5)  # another record is to be committed meanwhile
+    me = sc.commit_async(change(me, verdicts=((1, ACCEPT),), batch=(1,)))
     if how == "broken":
         me = sc.on_disconnected(me, 5)
     else:
-        me = sc.on_response(me, acknowledged(Errors.SHARE_SESSION_NOT_FOUND, "src-0"))
+        me = sc.on_response(me, acknowledge_response(Errors.SHARE_SESSION_NOT_FOUND, "src-0"))
     assert (me.acknowledging.committing, me.sessions.epoch, me.acknowledging.in_background) == (
         (),
         0,
@@ -272,7 +272,7 @@ def test_nor_does_it_outlive_the_session_that_a_fetch_has_lost(how):
 
 
 def test_without_a_session_an_asynchronous_commit_fails_at_once():
-    me = delivered(changed(consumer(explicit=True), callback=True), 0)
+    me = deliver(change(consumer(explicit=True), callback=True), 0)
     me = sc.on_disconnected(me, 5)
     me = sc.commit_async(sc.acknowledge(me, ((0, ACCEPT),)))
     assert me.acknowledging.committing == ()
@@ -282,9 +282,9 @@ def test_without_a_session_an_asynchronous_commit_fails_at_once():
 
 
 def test_a_fetch_that_loses_its_session_takes_what_waits_behind_it_along():
-    me = delivered(changed(consumer(explicit=True), callback=True), 0)
-    _, me = sends(sc.poll(changed(me, batch=()), accept_all))
-    me = changed(me, committing=(AcknowledgementBatch(0, 0, ACCEPT),))
+    me = deliver(change(consumer(explicit=True), callback=True), 0)
+    _, me = sends(sc.poll(change(me, batch=()), accept_all))
+    me = change(me, committing=(AcknowledgementBatch(0, 0, ACCEPT),))
     me = sc.on_disconnected(me, 5)
     assert me.acknowledging.committing == ()
     assert isinstance(me.to_send, ShareFetch)
@@ -292,39 +292,37 @@ def test_a_fetch_that_loses_its_session_takes_what_waits_behind_it_along():
 
 
 def test_what_is_in_hand_of_several_partitions_has_names():
-    me = changed(
-        consumer(), gathers=True, beside=(Held("src-0", 5, (1, 2)), Held("src-1", 5, (7,)))
-    )
+    me = change(consumer(), gathers=True, beside=(Held("src-0", 5, (1, 2)), Held("src-1", 5, (7,))))
     assert me.in_hand == ("src-0@1", "src-0@2", "src-1@7")
     assert me.held == me.current_fetch.beside
-    assert delivered(consumer(), 1, 2).in_hand == (1, 2)
+    assert deliver(consumer(), 1, 2).in_hand == (1, 2)
 
 
 def test_a_poll_that_found_gaps_alone_goes_on_and_says_them_with_the_next_fetch():
     _, me = sends(sc.poll(consumer().but(gathers=True), accept_all))
-    me = answered(me, gaps=(3,))
+    me = answer_fetch(me, gaps=(3,))
     assert (me.done, me.current_fetch.beside) == (False, ())
     request, _ = sends(me)
     assert request.first.acknowledgements == (AcknowledgementBatch(3, 3, GAP),)
 
 
 def test_only_the_records_for_which_more_time_was_asked_are_renewed():
-    me = delivered(consumer(explicit=True), 0, 1, 2)
+    me = deliver(consumer(explicit=True), 0, 1, 2)
     verdicts = ((0, AcknowledgeType.RENEW), (1, ACCEPT))
-    request, me = sends(sc.poll(changed(me, verdicts=verdicts), accept_all))
+    request, me = sends(sc.poll(change(me, verdicts=verdicts), accept_all))
     assert [record.offset for record in me.current_fetch.renewing] == [0]
     assert request.max_records == 0
-    other, _ = sends(sc.poll(delivered(consumer(explicit=True), 0), accept_all))
+    other, _ = sends(sc.poll(deliver(consumer(explicit=True), 0), accept_all))
     assert other.max_records == 10
 
 
 def test_an_error_of_acknowledgements_is_told_until_the_next_poll():
-    me = changed(delivered(consumer(), 0), acknowledge_error=Errors.INVALID_RECORD_STATE)
+    me = change(deliver(consumer(), 0), acknowledge_error=Errors.INVALID_RECORD_STATE)
     assert sc.poll(me, accept_all).acknowledging.error is Errors.NONE
 
 
 def test_acknowledgements_of_another_partition_that_came_through_are_no_error():
-    me = changed(consumer(), acknowledge_error=Errors.NONE, callback=True)
+    me = change(consumer(), acknowledge_error=Errors.NONE, callback=True)
     said = (AcknowledgementBatch(0, 1, ACCEPT),)
     refused = me.acknowledging.come_to(said, Errors.INVALID_RECORD_STATE, "src-1")
     assert refused.error is Errors.INVALID_RECORD_STATE
@@ -352,7 +350,7 @@ def test_after_the_last_partition_that_was_left_poll_comes_back_with_what_there_
 def test_the_callback_hears_the_partition_and_where_none_is_named_the_consumer_s_own():
     told = (AcknowledgementBatch(0, 1, ACCEPT), AcknowledgementBatch(4, 4, ACCEPT))
     completed = (Completed(told[:1], Errors.NONE), Completed(told[1:], Errors.NONE, "src-1"))
-    sharing = changed(consumer(), callback=True, completed=completed)
+    sharing = change(consumer(), callback=True, completed=completed)
     program = (Line("consumer.poll()", Call.POLL),)
     me = Application("app-1", program, "out", producer_of("app-1/producer", "t"), sharing)
     after, events = thread._invoke_callback(me, me.program[0])

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.kinds import next_broker, next_request, on_disconnected, on_response, sent
+from kipviz.clients.kinds import next_broker, next_request, note_sent, on_disconnected, on_response
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
@@ -18,8 +18,8 @@ from kipviz.messages.shares.share_groups import (
     AcquiredRecords,
     ShareFetch,
 )
-from tests.clients.parts import made, producer_of
-from tests.messages.shares import acknowledged, acknowledges, fetched
+from tests.clients.parts import make, producer_of
+from tests.messages.shares import acknowledge_response, acknowledges, fetch_response
 
 ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
 RULES = design("kafka").client_rules()
@@ -38,7 +38,7 @@ class Desk:
     """An application with a share consumer, and a broker that answers when it is told to."""
 
     def __init__(self, *program, explicit=True, callback=True):
-        consumer = made(
+        consumer = make(
             ShareConsumer, "app-1/consumer", "g1", "M1", 2, "src-0", 10, explicit, callback=callback
         )
         producer = producer_of("app-1/producer", "t")
@@ -58,7 +58,7 @@ class Desk:
     def wire(self):
         """Put the next request on the wire and give it."""
         request = next_request(self.consumer)
-        client, request = sent(self.consumer, request, BROKER)
+        client, request = note_sent(self.consumer, request, BROKER)
         self.app = self.app.with_client(client)
         return request
 
@@ -69,12 +69,12 @@ class Desk:
     def delivers(self, *offsets, error=Errors.NONE):
         records = tuple(FetchedRecord("src-0", o, f"r{o}", 1) for o in offsets)
         runs = tuple(AcquiredRecords(o, o, 1) for o in offsets)
-        return self.answers(fetched(Errors.NONE, "src-0", error, records, runs))
+        return self.answers(fetch_response(Errors.NONE, "src-0", error, records, runs))
 
-    def acknowledged(self, error=Errors.NONE):
-        return self.answers(acknowledged(error, "src-0"))
+    def answer_acknowledge(self, error=Errors.NONE):
+        return self.answers(acknowledge_response(error, "src-0"))
 
-    def polled(self, *offsets):
+    def poll_records(self, *offsets):
         self.step()
         self.wire()
         return self.delivers(*offsets).step()
@@ -93,7 +93,7 @@ def batch(first, last, kind=ACCEPT):
 
 
 def test_commit_async_comes_back_at_once_and_its_request_goes_before_the_next_fetch():
-    desk = Desk(POLL, says(ACCEPT), ASYNC, POLL).polled(0, 1).step(3)
+    desk = Desk(POLL, says(ACCEPT), ASYNC, POLL).poll_records(0, 1).step(3)
     assert desk.app.waiting  # in poll() again
     assert next_broker(desk.consumer) == BROKER
     assert desk.wire() == acknowledges("g1", "M1", 1, "src-0", (batch(0, 1),))
@@ -105,7 +105,7 @@ def test_commit_async_comes_back_at_once_and_its_request_goes_before_the_next_fe
 
 
 def test_the_callback_is_told_in_the_next_call_what_became_of_the_records():
-    desk = Desk(POLL, says(ACCEPT), ASYNC, ASYNC).polled(0, 1).step(2)
+    desk = Desk(POLL, says(ACCEPT), ASYNC, ASYNC).poll_records(0, 1).step(2)
     desk.wire()
     desk.acknowledged(Errors.INVALID_RECORD_STATE)
     assert not desk.told
@@ -114,7 +114,7 @@ def test_the_callback_is_told_in_the_next_call_what_became_of_the_records():
 
 
 def test_the_callback_hears_of_what_went_along_with_a_fetch_when_poll_comes_back():
-    desk = Desk(POLL, says(ACCEPT), POLL).polled(0).step(2)
+    desk = Desk(POLL, says(ACCEPT), POLL).poll_records(0).step(2)
     desk.wire()
     desk.delivers(1)
     assert not desk.told
@@ -123,14 +123,14 @@ def test_the_callback_hears_of_what_went_along_with_a_fetch_when_poll_comes_back
 
 
 def test_without_a_callback_nothing_is_remembered():
-    desk = Desk(POLL, says(ACCEPT), COMMIT, callback=False).polled(0).step(2)
+    desk = Desk(POLL, says(ACCEPT), COMMIT, callback=False).poll_records(0).step(2)
     desk.wire()
     desk.acknowledged().step()
     assert (desk.told, desk.consumer.acknowledging.completed) == ([], ())
 
 
 def test_a_connection_that_breaks_leaves_an_asynchronous_commit_in_doubt():
-    desk = Desk(POLL, says(ACCEPT), ASYNC, POLL).polled(0).step(3)
+    desk = Desk(POLL, says(ACCEPT), ASYNC, POLL).poll_records(0).step(3)
     desk.wire()
     desk.app = desk.app.with_client(on_disconnected(desk.consumer, BROKER))
     assert not desk.consumer.done
@@ -148,18 +148,18 @@ def test_a_connection_that_breaks_leaves_an_asynchronous_commit_in_doubt():
     ],
 )
 def test_a_call_that_the_mode_does_not_allow_throws(line, explicit, why):
-    desk = Desk(POLL, line, explicit=explicit).polled(0).step()
+    desk = Desk(POLL, line, explicit=explicit).poll_records(0).step()
     assert desk.app.ended.endswith(f"IllegalStateException: {why}")
 
 
 def test_one_record_is_acknowledged_by_its_offset():
-    desk = Desk(POLL, says(ACCEPT, "1"), COMMIT).polled(0, 1).step(2)
+    desk = Desk(POLL, says(ACCEPT, "1"), COMMIT).poll_records(0, 1).step(2)
     assert desk.wire().partitions[0].acknowledgements == (batch(1, 1),)
     assert desk.consumer.current_fetch.batch == (0,)
 
 
 def test_renewed_records_come_back_by_the_next_poll_once_the_broker_has_said_yes():
-    desk = Desk(POLL, says(RENEW), COMMIT, POLL, says(ACCEPT), COMMIT).polled(0, 1).step(2)
+    desk = Desk(POLL, says(RENEW), COMMIT, POLL, says(ACCEPT), COMMIT).poll_records(0, 1).step(2)
     assert desk.wire().partitions[0].acknowledgements == (batch(0, 1, RENEW),)
     desk.acknowledged().step(3)
     assert [r.offset for r in desk.app.records] == [0, 1]
@@ -168,7 +168,7 @@ def test_renewed_records_come_back_by_the_next_poll_once_the_broker_has_said_yes
 
 
 def test_a_poll_that_renews_asks_for_no_records_and_gives_the_renewed_ones():
-    desk = Desk(POLL, says(RENEW), POLL).polled(0, 1).step(2)
+    desk = Desk(POLL, says(RENEW), POLL).poll_records(0, 1).step(2)
     fetch = desk.wire()
     assert isinstance(fetch, ShareFetch)
     assert (fetch.max_records, fetch.first.acknowledgements) == (0, (batch(0, 1, RENEW),))
@@ -177,7 +177,7 @@ def test_a_poll_that_renews_asks_for_no_records_and_gives_the_renewed_ones():
 
 
 def test_records_whose_renewal_is_refused_do_not_come_back():
-    desk = Desk(POLL, says(RENEW), POLL).polled(0).step(2)
+    desk = Desk(POLL, says(RENEW), POLL).poll_records(0).step(2)
     desk.wire()
     desk.delivers(error=Errors.INVALID_RECORD_STATE)
     assert (desk.consumer.done, desk.wire().max_records) == (False, 10)
@@ -186,7 +186,7 @@ def test_records_whose_renewal_is_refused_do_not_come_back():
 @pytest.mark.parametrize(("explicit", "last"), [(True, (batch(0, 1),)), (False, ())])
 def test_close_sends_what_was_said_and_accepts_nothing_by_itself(explicit, last):
     lines = (POLL, says(ACCEPT), CLOSE) if explicit else (POLL, CLOSE)
-    desk = Desk(*lines, explicit=explicit).polled(0, 1).step(len(lines) - 1)
+    desk = Desk(*lines, explicit=explicit).poll_records(0, 1).step(len(lines) - 1)
     assert next_broker(desk.consumer) == BROKER
     assert desk.wire() == acknowledges("g1", "M1", -1, "src-0", last)
     desk.acknowledged().step()

@@ -27,8 +27,8 @@ from kipviz.messages.shares.share_groups import (
     ShareFetchResponse,
     batches_of,
 )
-from tests.clients.parts import changed, made
-from tests.messages.shares import acknowledged, acknowledges, fetched
+from tests.clients.parts import change, make
+from tests.messages.shares import acknowledge_response, acknowledges, fetch_response
 
 ACCEPT, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.GAP
 NETWORK = Errors.NETWORK_EXCEPTION
@@ -37,8 +37,8 @@ HERE, THERE = 5, 3  # HERE leads src-0, THERE leads src-1
 
 
 def reader(**changes):
-    me = made(ShareConsumer, "app-1/consumer", "g1", "M1", 2, "src-0", 10, callback=True)
-    return changed(me, **{"assigned": BOTH, **changes})
+    me = make(ShareConsumer, "app-1/consumer", "g1", "M1", 2, "src-0", 10, callback=True)
+    return change(me, **{"assigned": BOTH, **changes})
 
 
 def accept_all(batch, staged):
@@ -56,7 +56,7 @@ def sends(me, broker):
         request = request.but(
             partitions=request.partitions[:1]
         )  # routing leaves out what others lead
-    me, request = sc.sent(me, request, broker)
+    me, request = sc.note_sent(me, request, broker)
     return request, me
 
 
@@ -69,7 +69,9 @@ def part(partition, *offsets, gaps=(), error=Errors.NONE, acknowledge_error=Erro
 def has(me, partition, *offsets, **said):
     """Take the answer of a broker that was asked for one partition."""
     told = part(partition, *offsets, **said)
-    answer = fetched(told.error, partition, told.acknowledge_error, told.records, told.acquired)
+    answer = fetch_response(
+        told.error, partition, told.acknowledge_error, told.records, told.acquired
+    )
     return sc.on_response(me, answer)
 
 
@@ -81,7 +83,7 @@ def batch(*offsets, kind=ACCEPT):
     return AcknowledgementBatch(offsets[0], offsets[-1], kind)
 
 
-def told(me):
+def list_completed(me):
     return [(c.partition, c.acknowledgements, c.error) for c in me.acknowledging.completed]
 
 
@@ -129,7 +131,7 @@ def test_the_partition_behind_the_one_that_had_records_is_asked_first_by_the_nex
         polls(me), HERE
     )  # what is acknowledged goes along with a fetch of its partition
     assert staying.first == PartitionAcknowledgements("src-0", (batch(7),))
-    moving = sc.next_request(polls(changed(me, batch=())))
+    moving = sc.next_request(polls(change(me, batch=())))
     assert moving.names == ("src-1", "src-0")
 
 
@@ -198,11 +200,11 @@ def test_close_ends_the_session_with_every_broker_one_after_the_other():
     assert (me.done, sc.next_broker(me)) == (False, THERE)
     first, me = sends(me, THERE)
     assert first == acknowledges("g1", "M1", requesting.FINAL_EPOCH, "src-1", ())
-    me = sc.on_response(me, acknowledged(Errors.NONE, "src-1"))
+    me = sc.on_response(me, acknowledge_response(Errors.NONE, "src-1"))
     assert (me.done, sc.next_broker(me)) == (False, HERE)
     second, me = sends(me, HERE)
     assert second == acknowledges("g1", "M1", requesting.FINAL_EPOCH, "src-0", ())
-    me = sc.on_response(me, acknowledged(Errors.NONE, "src-0"))
+    me = sc.on_response(me, acknowledge_response(Errors.NONE, "src-0"))
     assert (me.done, me.sessions.others, me.sessions.epoch, sc.next_request(me)) == (
         True,
         (),
@@ -222,7 +224,7 @@ def test_close_goes_on_at_the_other_brokers_where_the_present_session_is_lost():
 
 def test_close_says_what_commit_async_has_not_sent_yet_in_the_order_of_offsets():
     me = reader(assigned=(), explicit=True, session_epoch=2, session_broker=HERE, batch=(4, 8))
-    me = changed(me, committing=(batch(8),), verdicts=((4, ACCEPT),), acknowledge_error=NETWORK)
+    me = change(me, committing=(batch(8),), verdicts=((4, ACCEPT),), acknowledge_error=NETWORK)
     me = sc.close(me)
     assert (me.acknowledging.committing, me.current_fetch.batch, me.acknowledging.error) == (
         (),
@@ -234,8 +236,8 @@ def test_close_says_what_commit_async_has_not_sent_yet_in_the_order_of_offsets()
 
 def test_commit_async_adds_to_what_waits_to_be_sent_in_the_order_of_offsets():
     me = reader(assigned=(), explicit=True, session_epoch=2, session_broker=HERE, batch=(4, 8))
-    me = sc.commit_async(changed(me, verdicts=((8, ACCEPT),)))
-    me = sc.commit_async(changed(me, verdicts=((4, ACCEPT),)))
+    me = sc.commit_async(change(me, verdicts=((8, ACCEPT),)))
+    me = sc.commit_async(change(me, verdicts=((4, ACCEPT),)))
     request, me = sends(me, HERE)
     assert request.partitions[0].acknowledgements == (batch(4), batch(8))
     assert (me.acknowledging.in_background, me.acknowledging.committing, sc.next_request(me)) == (
@@ -247,7 +249,7 @@ def test_commit_async_adds_to_what_waits_to_be_sent_in_the_order_of_offsets():
 
 def test_where_no_broker_of_a_fetch_may_be_read_the_poll_throws_and_says_which_right_is_missing():
     _, me = sends(polls(reader()), HERE)
-    refused = fetched(Errors.NONE, "src-0", refused=("src-0",))
+    refused = fetch_response(Errors.NONE, "src-0", refused=("src-0",))
     me = sc.on_response(me, refused)
     assert (me.done, me.error, me.sessions.epoch) == (
         True,
@@ -260,7 +262,7 @@ def test_records_that_were_found_come_before_the_right_that_is_missing():
     _, me = sends(polls(reader()), HERE)
     found = part("src-0", 7)
     delivered = (found.records, found.acquired)
-    answer = fetched(Errors.NONE, "src-0", Errors.NONE, *delivered, refused=("src-1",))
+    answer = fetch_response(Errors.NONE, "src-0", Errors.NONE, *delivered, refused=("src-1",))
     me = sc.on_response(me, answer)
     assert (me.done, me.error, me.current_fetch.batch) == (True, "", (7,))
 
@@ -279,7 +281,7 @@ def test_a_member_without_partitions_waits_for_them_in_poll_and_asks_when_they_c
 
 def test_what_a_poll_meant_to_ask_is_taken_back_when_the_last_partition_goes():
     unsent = polls(reader(member=True))
-    assert sc.assigned_now(unsent, (), 3) == changed(
+    assert sc.assigned_now(unsent, (), 3) == change(
         unsent, assigned=(), member_epoch=3, to_send=None, awaiting=True
     )
     resting = asked_both(member=True)
@@ -298,8 +300,8 @@ def test_who_is_no_member_or_is_closed_is_assigned_nothing(changes):
 
 def test_a_poll_forgets_what_was_said_in_the_one_before_also_where_it_waits_for_partitions():
     me = reader(member=True, assigned=(), batch=(1,), staged=(1,), verdicts=((1, ACCEPT),))
-    me = changed(me, gaps=(2,), records=part("src-0", 1).records, error="x", done=True)
-    me = polls(changed(me, acknowledge_error=NETWORK))
+    me = change(me, gaps=(2,), records=part("src-0", 1).records, error="x", done=True)
+    me = polls(change(me, acknowledge_error=NETWORK))
     assert me == reader(member=True, assigned=(), awaiting=True)
 
 
@@ -316,7 +318,7 @@ def test_a_member_whose_fetch_failed_without_partitions_waits_for_new_ones():
 # -- poll() gathers what all partitions have ----------------------------------------------------------
 
 
-def gathered():
+def gather_records():
     """A consumer that has one record of each partition, from two brokers."""
     _, me = sends(polls(reader(gathers=True)), HERE)
     _, me = sends(has(me, "src-0", 7, gaps=(8,)), THERE)
@@ -338,7 +340,7 @@ def test_who_gathers_comes_back_with_what_every_partition_had():
 
 
 def test_what_was_gathered_is_acknowledged_with_the_next_fetch_of_each_partition():
-    me = polls(gathered())
+    me = polls(gather_records())
     assert (me.current_fetch.beside, me.records, me.done) == ((), (), False)
     assert me.acknowledging.owed == (
         Owed("src-0", HERE, (batch(7), batch(8, kind=GAP))),
@@ -354,7 +356,7 @@ def test_what_was_gathered_is_acknowledged_with_the_next_fetch_of_each_partition
 
 
 def test_what_was_gathered_is_not_acknowledged_in_a_session_that_begins():
-    me = polls(gathered())
+    me = polls(gather_records())
     first, _ = sends(sc.on_disconnected(me, HERE), HERE)
     assert (first.session_epoch, first.first.acknowledgements) == (0, ())
     moved, _ = sends(me, 9)  # another leader
@@ -363,7 +365,7 @@ def test_what_was_gathered_is_not_acknowledged_in_a_session_that_begins():
 
 def test_who_closes_holds_nothing_any_more_and_owes_nobody_a_word():
     """What is held is given back by the broker with the session, accepted or not."""
-    for me in (gathered(), polls(gathered())):
+    for me in (gather_records(), polls(gather_records())):
         closed = sc.close(me)
         assert (closed.held, closed.in_hand, closed.acknowledging.owed) == ((), (), ())
 
@@ -379,7 +381,7 @@ def asks_all(me, broker=HERE, first="src-0", *further):
     """Send its fetch to a broker that leads some of what it asks for."""
     wanted = sc.next_request(me)
     assert isinstance(wanted, ShareFetch)
-    me, request = sc.sent(me, wanted.but(partitions=bare(first, *further)), broker)
+    me, request = sc.note_sent(me, wanted.but(partitions=bare(first, *further)), broker)
     return request, me
 
 
@@ -448,7 +450,7 @@ def test_a_partition_that_has_moved_is_forgotten_in_the_old_session_and_its_reco
     request, me = asks_all(me)
     assert request.forgotten == ("src-1",)
     assert request.partitions == (PartitionAcknowledgements("src-0", (batch(7),)),)
-    assert told(me) == [("src-1", (batch(40),), Errors.NOT_LEADER_OR_FOLLOWER)]
+    assert list_completed(me) == [("src-1", (batch(40),), Errors.NOT_LEADER_OR_FOLLOWER)]
     assert me.acknowledging.error is Errors.NOT_LEADER_OR_FOLLOWER
 
 
@@ -456,14 +458,14 @@ def test_in_a_session_that_begins_nothing_can_be_acknowledged():
     me = sc.on_disconnected(polls(read_at_both()), HERE)
     request, me = asks_all(me)
     assert (request.session_epoch, request.partitions) == (0, bare("src-0"))
-    assert told(me) == [("src-0", (batch(7),), NETWORK)]
+    assert list_completed(me) == [("src-0", (batch(7),), NETWORK)]
     assert [o.partition for o in me.acknowledging.owed] == ["src-1"]
 
 
 def test_each_partition_s_acknowledgements_come_to_what_the_answer_says_of_them():
     _, me = asks_all(polls(read_at_both()))
     me = tells(me, part("src-0", acknowledge_error=Errors.INVALID_RECORD_STATE))
-    assert told(me) == [("src-0", (batch(7),), Errors.INVALID_RECORD_STATE)]
+    assert list_completed(me) == [("src-0", (batch(7),), Errors.INVALID_RECORD_STATE)]
     assert me.acknowledging.error is Errors.INVALID_RECORD_STATE
     _, me = asks_all(me, THERE, "src-1")
     me = tells(me)
@@ -487,7 +489,7 @@ def test_a_fetch_that_is_refused_as_a_whole_begins_a_new_session():
     _, me = asks_all(polls(read_at_both()))
     me = tells(me, error=Errors.SHARE_SESSION_NOT_FOUND)
     assert (me.sessions.epoch, me.acknowledging.error) == (0, NETWORK)
-    assert told(me) == [("src-0", (batch(7),), NETWORK)]
+    assert list_completed(me) == [("src-0", (batch(7),), NETWORK)]
     assert isinstance(me.to_send, ShareFetch)
 
 
@@ -503,14 +505,17 @@ def test_commit_sync_accepts_what_is_in_hand_in_one_request_to_each_broker():
     assert sc.next_broker(me) == HERE
     first, me = sends(me, HERE)
     assert first == acknowledges("g1", "M1", 1, "src-0", (batch(7),))
-    me = sc.on_response(me, acknowledged(Errors.NONE, "src-0"))
+    me = sc.on_response(me, acknowledge_response(Errors.NONE, "src-0"))
     assert (me.done, me.sessions.epoch) == (False, 2)
     assert sc.next_broker(me) == THERE
     second, me = sends(me, THERE)
     assert second == acknowledges("g1", "M1", 1, "src-1", (batch(40),))
-    me = sc.on_response(me, acknowledged(Errors.NONE, "src-1"))
+    me = sc.on_response(me, acknowledge_response(Errors.NONE, "src-1"))
     assert (me.done, me.acknowledging.owed) == (True, ())
-    assert told(me) == [("src-0", (batch(7),), Errors.NONE), ("src-1", (batch(40),), Errors.NONE)]
+    assert list_completed(me) == [
+        ("src-0", (batch(7),), Errors.NONE),
+        ("src-1", (batch(40),), Errors.NONE),
+    ]
 
 
 def test_commit_sync_of_two_partitions_of_one_broker_is_one_request_with_two_results():
@@ -526,8 +531,8 @@ def test_commit_sync_of_two_partitions_of_one_broker_is_one_request_with_two_res
         PartitionAcknowledgements("src-1", (batch(40),)),
     )
     wrong = ("src-1", Errors.INVALID_RECORD_STATE)
-    me = sc.on_response(me, acknowledged(Errors.NONE, "src-0", wrong))
-    assert told(me) == [
+    me = sc.on_response(me, acknowledge_response(Errors.NONE, "src-0", wrong))
+    assert list_completed(me) == [
         ("src-0", (batch(7),), Errors.NONE),
         ("src-1", (batch(40),), Errors.INVALID_RECORD_STATE),
     ]
@@ -536,7 +541,7 @@ def test_commit_sync_of_two_partitions_of_one_broker_is_one_request_with_two_res
 
 def test_commit_sync_fails_for_a_broker_whose_session_is_lost_and_goes_on_with_the_others():
     me = sc.commit_sync(sc.on_disconnected(read_at_both(), HERE))
-    assert told(me) == [("src-0", (batch(7),), NETWORK)]
+    assert list_completed(me) == [("src-0", (batch(7),), NETWORK)]
     assert (me.to_send.broker, me.done) == (THERE, False)
     nobody = sc.commit_sync(sc.on_disconnected(sc.on_disconnected(read_at_both(), HERE), THERE))
     assert (nobody.done, nobody.to_send, len(nobody.acknowledging.completed)) == (True, None, 2)
@@ -545,7 +550,7 @@ def test_commit_sync_fails_for_a_broker_whose_session_is_lost_and_goes_on_with_t
 def test_commit_sync_goes_on_with_the_other_broker_where_a_connection_breaks_on_the_way():
     _, me = sends(sc.commit_sync(read_at_both()), HERE)
     me = sc.on_disconnected(me, HERE)
-    assert told(me) == [("src-0", (batch(7),), NETWORK)]
+    assert list_completed(me) == [("src-0", (batch(7),), NETWORK)]
     assert (me.to_send.broker, me.done) == (THERE, False)
 
 
@@ -558,9 +563,9 @@ def test_commit_sync_forgets_the_error_of_the_one_before_and_of_nothing_there_is
 
 
 def test_the_next_life_is_configured_as_the_one_before_and_remembers_nothing_of_it():
-    me = changed(read_at_both(), explicit=True, acquire_mode=1, staging_told=0)
-    again = sc.restarted(sc.restarted(me, 2), 3)
-    assert again == made(
+    me = change(read_at_both(), explicit=True, acquire_mode=1, staging_told=0)
+    again = sc.restart(sc.restart(me, 2), 3)
+    assert again == make(
         ShareConsumer,
         "app-1/consumer",
         "g1",
@@ -576,11 +581,9 @@ def test_the_next_life_is_configured_as_the_one_before_and_remembers_nothing_of_
         by_session=True,
         staging_told=1,
     )
-    assert sc.restarted(changed(me, member=True), 2).subscription.assigned == (), (
-        "its group tells it"
-    )
-    assert sc.restarted(changed(me, member=True), 2).subscription.joins
-    assert sc.restarted(changed(me, staging_told=-1), 2).handover.staging_told == -1
+    assert sc.restart(change(me, member=True), 2).subscription.assigned == (), "its group tells it"
+    assert sc.restart(change(me, member=True), 2).subscription.joins
+    assert sc.restart(change(me, staging_told=-1), 2).handover.staging_told == -1
 
 
 def test_broker_0_is_a_broker_like_any_other():
@@ -594,7 +597,7 @@ def test_before_anything_was_asked_no_member_is_named_and_nobody_asks_for_stagin
     """JoinGroupRequest.UNKNOWN_MEMBER_ID is "", and an epoch of -1 is nobody's."""
     me = reader()
     assert (me.handover.snapshot, me.handover.staging_told) == (("", -1), -1)
-    assert sc.connected(me, Features(share_version=3)) == me
+    assert sc.note_features(me, Features(share_version=3)) == me
     named = sc.share_group_metadata(me)
     assert named.handover.snapshot == ("M1", 2)
     assert named.but(member_epoch=3).handover.snapshot == ("M1", 2), (
@@ -606,5 +609,5 @@ def test_before_anything_was_asked_no_member_is_named_and_nobody_asks_for_stagin
 @pytest.mark.parametrize(("level", "told"), [(2, 0), (3, 1)])
 def test_a_connection_tells_who_asks_whether_the_cluster_stages(level, told):
     me = reader(staging_told=1)
-    after = sc.connected(me, Features(share_version=level, staging_level=3))
+    after = sc.note_features(me, Features(share_version=level, staging_level=3))
     assert after.handover.staging_told == told

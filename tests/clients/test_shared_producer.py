@@ -12,7 +12,7 @@ from kipviz.clients.thread import why_no_step
 from kipviz.clients.timers import RetryBackOff
 from kipviz.clients.transactions import results
 from kipviz.clients.transactions.producer_state import ProducerState, Result
-from kipviz.clients.workers import seen_by
+from kipviz.clients.workers import swap_thread
 from kipviz.cluster.actions import ClientTimer, CreateTopic, ExpireBatch, Step, Tick, TimeOutCall
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget
@@ -28,8 +28,8 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import next_by_itself
 from kipviz.views.explanations import exceptions
 from kipviz.views.role_cards.owners import clients as card_of
-from tests.clients.parts import batch_of, changed, producer_of
-from tests.scenarios.story import after, nodes, played
+from tests.clients.parts import batch_of, change, producer_of
+from tests.scenarios.story import after, nodes, play_once
 
 FORGOTTEN = scenario("kip-98-threads-timed-out")
 STRAY = scenario("kip-98-threads-stray-record")
@@ -66,7 +66,7 @@ class Run(Cluster):
         """Let a thread enter some calls, and come back from them."""
         for _ in range(calls):
             self.take(thread)
-            seen = seen_by(self.process, thread.thread)
+            seen = swap_thread(self.process, thread.thread)
             if seen.waiting:
                 self.quiet().take(thread)
         return self
@@ -75,7 +75,7 @@ class Run(Cluster):
     def raised(self):
         return [e.raised for e in self.events if isinstance(e, CallReturned) and e.raised]
 
-    def sent(self, kind):
+    def list_sent(self, kind):
         return [
             e.message
             for e in self.events
@@ -159,7 +159,7 @@ def test_of_two_threads_in_one_commit_one_times_out_and_the_other_has_the_result
 
 def test_both_threads_throw_what_their_calls_failed_with():
     run = both_in_a_transaction((P.STAGE,), (P.STAGE,)).take(FIRST, SECOND)
-    failed = changed(run.producer, state=ProducerState.FATAL_ERROR, error="x", done=True, queue=())
+    failed = change(run.producer, state=ProducerState.FATAL_ERROR, error="x", done=True, queue=())
     told = results.settle(run.process.with_client(failed))
     assert {r.error for r in told.producer.manager.results} == {"x"}
     assert why_no_step(told) is None
@@ -169,7 +169,7 @@ def test_prepare_is_over_when_the_producer_is_prepared():
     me = both_in_a_transaction((P.SEND,), (P.SEND,)).process
     waited = Result("prepareTransaction", ("",))
     for preparing in (True, False):
-        producer = changed(me.producer, results=(waited,), preparing=preparing, done=True)
+        producer = change(me.producer, results=(waited,), preparing=preparing, done=True)
         (told,) = results.settle(me.with_client(producer)).producer.manager.results
         assert told.ended is not preparing
 
@@ -187,7 +187,7 @@ def test_the_record_of_a_send_that_threw_goes_out_with_the_next_transaction():
         "left over from a send() that threw, for output-A-0"
     ]
     assert "in no transaction" in str(fact)
-    trace, _ = played(STRAY.name, "kafka")
+    trace, _ = play_once(STRAY.name, "kafka")
     sent = [
         batch_of(e.message).records
         for n in nodes(trace)
@@ -217,7 +217,7 @@ def test_a_batch_that_expires_between_two_transactions_poisons_the_producer():
 
 
 def test_a_commit_waits_for_a_record_that_no_transaction_takes_along_until_it_expires():
-    trace, chapters = played(STUCK.name, "kafka")
+    trace, chapters = play_once(STUCK.name, "kafka")
     model = STUCK.model(design("kafka"))
     world = nodes(trace)[chapters[6].end].world
     late = ExpireBatch("app-1/producer")
@@ -275,9 +275,9 @@ def test_a_record_goes_along_with_a_commit_whose_end_waits_for_its_partition():
 def test_a_record_is_left_where_the_sender_does_not_drop_it(state, ending, kept):
     queue = (EndTxn("t", 1, 1, False, 5),) if ending else ()
     me = producer_of("app-1/producer", "t", state=state, queue=queue)
-    left = appending.left_behind(me, "output-A-0", GIVEN)
+    left = appending.keep_unsent(me, "output-A-0", GIVEN)
     assert bool(left.accumulator.stray) is kept
-    twice = appending.left_behind(left, "output-A-0", GIVEN)
+    twice = appending.keep_unsent(left, "output-A-0", GIVEN)
     assert [len(b.records) for b in twice.accumulator.stray] == ([2] if kept else [])
 
 
@@ -294,17 +294,17 @@ def test_only_a_partition_of_the_transaction_that_ends_takes_a_record_along(vers
     )
     assert appending.goes_along(me, "output-A-0")
     assert not appending.goes_along(me, "output-A-1")
-    assert not appending.goes_along(changed(me, queue=()), "output-A-0")
+    assert not appending.goes_along(change(me, queue=()), "output-A-0")
 
 
 def test_a_transaction_takes_along_what_is_left_in_its_partitions_alone():
-    me = appending.left_behind(producer_of("p", "t"), "output-A-1", GIVEN)
-    other = appending.appended(me, "output-A-0", GIVEN)
+    me = appending.keep_unsent(producer_of("p", "t"), "output-A-1", GIVEN)
+    other = appending.append_records(me, "output-A-0", GIVEN)
     assert (other.accumulator.stray, other.accumulator.batches[0].records) == (
         me.accumulator.stray,
         GIVEN,
     )
-    taken = appending.appended(me, "output-A-1", GIVEN)
+    taken = appending.append_records(me, "output-A-1", GIVEN)
     assert (taken.accumulator.stray, len(taken.accumulator.batches[0].records)) == ((), 2)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kipviz.clients.groups import kafka_consumer
-from kipviz.clients.groups.assignors import assigned
+from kipviz.clients.groups.assignors import assign
 from kipviz.clients.groups.consumer import GroupConsumer
 from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.groups.subscribing import subscription_of
@@ -26,7 +26,7 @@ from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE, Subscriptio
 from kipviz.scenarios.applications import programs
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.group_setting import member, two_topics
-from tests.clients.parts import changed, member_of
+from tests.clients.parts import change, member_of
 from tests.clients.test_assignors import rejoining
 from tests.clients.test_classic_consumer import back, send, stable
 
@@ -39,7 +39,7 @@ def there(name: str, *topics: str, owned: tuple[str, ...] = ()) -> Subscribed:
 
 
 def shares(protocol: str, *members: Subscribed) -> dict[str, tuple[str, ...]]:
-    return {a.member_id: a.partitions for a in assigned(protocol, KNOWN, members)}
+    return {a.member_id: a.partitions for a in assign(protocol, KNOWN, members)}
 
 
 # -- assignors ---------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def test_a_new_subscription_joins_again_in_the_next_poll_and_the_same_one_does_n
 
 
 def test_a_cooperative_consumer_gives_up_what_it_does_not_subscribe_to_any_more() -> None:
-    me = changed(rejoining(), polling=False, state=MemberState.STABLE)
+    me = change(rejoining(), polling=False, state=MemberState.STABLE)
     me = kafka_consumer.poll(kafka_consumer.subscribe(me, ("old",)))
     assert (me.owned, dict(me.subscription.positions.items())) == ((), {})
 
@@ -91,51 +91,51 @@ def test_a_leader_knows_the_partitions_of_all_topics_that_its_group_may_want() -
 # -- the consumer of KIP-848 -------------------------------------------------------------------------
 
 
-def told(me: GroupConsumer) -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
-    me, request = kafka_consumer.sent(me, kafka_consumer.next_request(me), 4)
+def exchange_heartbeat(me: GroupConsumer) -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
+    me, request = kafka_consumer.note_sent(me, kafka_consumer.next_request(me), 4)
     assert isinstance(request, ConsumerGroupHeartbeat)
     answer = ConsumerGroupHeartbeatResponse(E.NONE, "C1", 2, Assignment(()))
     return kafka_consumer.on_response(me, answer), request
 
 
-def beaten(me: GroupConsumer) -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
-    return told(kafka_consumer.on_timer(me, HeartbeatInterval()))
+def beat(me: GroupConsumer) -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
+    return exchange_heartbeat(kafka_consumer.on_timer(me, HeartbeatInterval()))
 
 
-def joined(*topics: str, regex: str = "") -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
+def join_group(*topics: str, regex: str = "") -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
     me = member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, listener=False)
-    return told(kafka_consumer.poll(kafka_consumer.subscribe(me, topics, regex)))
+    return exchange_heartbeat(kafka_consumer.poll(kafka_consumer.subscribe(me, topics, regex)))
 
 
 def test_the_first_heartbeat_says_all_topics_and_the_next_one_none() -> None:
-    me, request = joined("src", "old")
+    me, request = join_group("src", "old")
     assert (request.topics, request.regex) == (("src", "old"), None)
-    assert beaten(me)[1].topics is None
+    assert beat(me)[1].topics is None
 
 
 def test_a_new_subscription_is_said_by_the_next_heartbeat() -> None:
-    me, _ = joined("src", "old")
+    me, _ = join_group("src", "old")
     assert kafka_consumer.subscribe(me, ("src", "old")) == me
-    me, request = beaten(kafka_consumer.subscribe(me, ("old",)))
+    me, request = beat(kafka_consumer.subscribe(me, ("old",)))
     assert (request.topics, request.owned) == (("old",), None)
-    assert beaten(me)[1].topics is None
+    assert beat(me)[1].topics is None
 
 
 def test_an_expression_is_said_without_names_and_taken_back_by_an_empty_one() -> None:
-    me, request = joined(regex="s.*")
+    me, request = join_group(regex="s.*")
     assert (request.topics, request.regex) == ((), "s.*")
-    me, request = beaten(kafka_consumer.subscribe(me, ("src",)))
+    me, request = beat(kafka_consumer.subscribe(me, ("src",)))
     assert (request.topics, request.regex) == (("src",), "")
-    me, request = beaten(me)
+    me, request = beat(me)
     assert (request.topics, request.regex) == (None, None)
-    assert beaten(kafka_consumer.subscribe(me, ("old",)))[1].regex is None
+    assert beat(kafka_consumer.subscribe(me, ("old",)))[1].regex is None
 
 
 def test_a_member_says_its_rack_when_it_joins_and_not_again() -> None:
     me = member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, listener=False, rack="east")
-    me, request = told(kafka_consumer.poll(kafka_consumer.restarted(me, 2)))
+    me, request = exchange_heartbeat(kafka_consumer.poll(kafka_consumer.restart(me, 2)))
     assert request.rack == "east"
-    assert beaten(me)[1].rack == ""
+    assert beat(me)[1].rack == ""
 
 
 # -- the next life of a process ----------------------------------------------------------------------
@@ -147,20 +147,20 @@ def test_a_member_says_its_rack_when_it_joins_and_not_again() -> None:
 def test_the_next_life_of_a_member_subscribes_to_what_the_first_one_did_at_the_start(
     asked: tuple[tuple[str, ...], str],
 ) -> None:
-    me, _ = joined("src", "old")
-    started_again = kafka_consumer.restarted(
+    me, _ = join_group("src", "old")
+    started_again = kafka_consumer.restart(
         kafka_consumer.subscribe(kafka_consumer.subscribe(me, *asked), *asked), 2
     )
-    _, request = told(kafka_consumer.poll(started_again))
+    _, request = exchange_heartbeat(kafka_consumer.poll(started_again))
     assert (request.member_id, request.topics, request.regex) == ("C1/2", ("src",), None)
-    assert changed(kafka_consumer.restarted(started_again, 3), member_id="C1/2") == started_again
+    assert change(kafka_consumer.restart(started_again, 3), member_id="C1/2") == started_again
 
 
 def test_the_next_life_of_a_classic_consumer_does_so_too() -> None:
     me = kafka_consumer.subscribe(
         kafka_consumer.subscribe(back(stable()), ("old", "src")), ("new",)
     )
-    me = kafka_consumer.poll(kafka_consumer.restarted(me, 2))
+    me = kafka_consumer.poll(kafka_consumer.restart(me, 2))
     _, request = send(me)
     assert request.subscription == Subscription("src")
 

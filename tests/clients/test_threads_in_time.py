@@ -22,7 +22,7 @@ FIRST, SECOND = Step("app-1"), Step("app-1", "worker")
 WORK_MS = 20_000
 
 
-def timed(story=STORY, work_ms=0, under="repaired", **bounds):
+def time_story(story=STORY, work_ms=0, under="repaired", **bounds):
     """A story's cluster under a timed clock, with no faults."""
     (app,) = story.spec.applications
     spec = story.spec.but(
@@ -49,13 +49,13 @@ def after(model, world, *actions):
 
 
 def test_where_nothing_may_be_late_threads_meet_in_every_way_in_which_they_do_without_a_clock():
-    model = timed(scenario("kip-1310-late-thread"), delay_max_ms=0, pause_max_ms=0)
+    model = time_story(scenario("kip-1310-late-thread"), delay_max_ms=0, pause_max_ms=0)
     found = Search(model, PROPERTIES).run(Bounds())
     assert (found.states, found.complete) == (601, True)
 
 
 def test_the_work_of_one_thread_holds_up_no_other_one():
-    model = timed(work_ms=WORK_MS)
+    model = time_story(work_ms=WORK_MS)
     world = before_the_commit(model)
     assert model.why_not(world, FIRST) == "it is due in 20 s: time has to pass first"
     assert dict(later(world))["app-1: next statement"] == "in 20 s or later"
@@ -65,7 +65,7 @@ def test_the_work_of_one_thread_holds_up_no_other_one():
 
 
 def test_a_pause_that_is_over_for_a_worker_keeps_time_from_passing():
-    model = timed(work_ms=WORK_MS, pause_max_ms=5_000, delay_max_ms=0)
+    model = time_story(work_ms=WORK_MS, pause_max_ms=5_000, delay_max_ms=0)
     world = before_the_commit(model)
     assert (deadline_of(world, SECOND).after, deadline_of(world, SECOND).by) == (0, 5_000)
     world = after(model, world, Tick())
@@ -78,7 +78,7 @@ def test_a_pause_that_is_over_for_a_worker_keeps_time_from_passing():
 
 
 def test_who_has_worked_and_waits_for_a_lock_does_not_work_again():
-    model = timed(work_ms=WORK_MS, under="repaired+session_threads=held_until_it_returns")
+    model = time_story(work_ms=WORK_MS, under="repaired+session_threads=held_until_it_returns")
     world = before_the_commit(model)
     world = after(model, world, SECOND)
     while model.why_not(world, SECOND) is not None:
@@ -99,7 +99,7 @@ def test_who_has_worked_and_waits_for_a_lock_does_not_work_again():
 def test_a_commit_after_its_work_meets_a_worker_only_if_that_may_stand_still_for_longer(
     pause_max_ms, loses
 ):
-    model = timed(work_ms=WORK_MS, pause_max_ms=pause_max_ms, delay_max_ms=0)
+    model = time_story(work_ms=WORK_MS, pause_max_ms=pause_max_ms, delay_max_ms=0)
     world = before_the_commit(model)
     while model.why_not(world, Tick()) is None:
         world = after(model, world, Tick())

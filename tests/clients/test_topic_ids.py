@@ -25,14 +25,14 @@ from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxnResponse,
     EndTxn,
 )
-from tests.clients.parts import changed, producer_of, send_offsets, topic_ids_given_up
+from tests.clients.parts import change, producer_of, send_offsets, topic_ids_given_up
 
 SRC, OTHER = TopicId("src", "AAAAAAAAAAAAAAAAAAAAAg"), TopicId("other", "AAAAAAAAAAAAAAAAAAAABg")
 OFFSETS = (GroupOffset("src-0", 2), GroupOffset("other-1", 5))
 REQUEST = TxnOffsetCommit("t", "g", 9, 0, "m", 3, OFFSETS)
 
 
-def started(*known: TopicId, looks_up: bool = True) -> Producer:
+def start_producer(*known: TopicId, looks_up: bool = True) -> Producer:
     return producer_of(
         "app-1/producer",
         "t",
@@ -50,7 +50,7 @@ def staging(me: Producer, *offsets: GroupOffset) -> Producer:
 def send(me: Producer):
     request = client.next_request(me)
     assert request is not None
-    me, request = client.sent(me, request, 4)
+    me, request = client.note_sent(me, request, 4)
     return me, request
 
 
@@ -63,25 +63,25 @@ def test_only_unknown_topics_are_looked_up_and_each_once():
 
 def test_a_request_is_built_by_ids_or_as_a_whole_by_names():
     """KIP-1319 Fallback: all or nothing."""
-    by_id = topic_ids.named(TopicIds(True, (SRC, OTHER)), REQUEST)
+    by_id = topic_ids.build_request(TopicIds(True, (SRC, OTHER)), REQUEST)
     assert (by_id.version, by_id.topic_ids) == (
         6,
         (("src", SRC.topic_id), ("other", OTHER.topic_id)),
     )
-    by_name = topic_ids.named(TopicIds(True, (SRC,)), REQUEST)
+    by_name = topic_ids.build_request(TopicIds(True, (SRC,)), REQUEST)
     assert (by_name.version, by_name.topic_ids) == (5, ())
-    assert topic_ids.named(TopicIds(), REQUEST) is REQUEST
+    assert topic_ids.build_request(TopicIds(), REQUEST) is REQUEST
 
 
 def test_what_is_sent_again_is_the_same_request():
     newer = TopicIds(True, (SRC.but(topic_id="AAAAAAAAAAAAAAAAAAAACg"), OTHER))
-    by_id = topic_ids.named(TopicIds(True, (SRC, OTHER)), REQUEST)
-    assert topic_ids.named(newer, by_id) is by_id
-    assert topic_ids.named(newer, REQUEST.but(version=5)).topic_ids == ()
+    by_id = topic_ids.build_request(TopicIds(True, (SRC, OTHER)), REQUEST)
+    assert topic_ids.build_request(newer, by_id) is by_id
+    assert topic_ids.build_request(newer, REQUEST.but(version=5)).topic_ids == ()
 
 
 def test_the_first_commit_waits_for_the_id_and_the_second_does_not():
-    me, asked = send(staging(started()))
+    me, asked = send(staging(start_producer()))
     assert asked == Metadata(("src",))
     me, request = send(client.on_response(me, MetadataResponse(Errors.NONE, (SRC,))))
     assert request.topic_ids == (("src", SRC.topic_id),)
@@ -94,19 +94,19 @@ def test_the_first_commit_waits_for_the_id_and_the_second_does_not():
 def test_an_id_that_is_told_anew_takes_the_place_of_the_one_before():
     """A topic that was deleted and made again under its name has another id."""
     newer = SRC.but(topic_id="AAAAAAAAAAAAAAAAAAAACg")
-    me = topic_ids.learned(TopicIds(True, (SRC, OTHER)), (newer, TopicId("gone", "")))
+    me = topic_ids.learn_ids(TopicIds(True, (SRC, OTHER)), (newer, TopicId("gone", "")))
     assert me.known == (OTHER, newer)
 
 
 def test_a_topic_that_nobody_knows_sends_the_whole_by_name():
-    me, _ = send(staging(started()))
+    me, _ = send(staging(start_producer()))
     _, request = send(client.on_response(me, MetadataResponse(Errors.NONE, (TopicId("src", ""),))))
     assert (request.version, request.topic_ids) == (5, ())
 
 
 @pytest.mark.parametrize(("newest", "version"), [(6, 6), (5, 5)])
 def test_the_version_is_the_newest_that_both_sides_know(newest, version):
-    me = client.connected(started(SRC), Features(2, newest))
+    me = client.note_features(start_producer(SRC), Features(2, newest))
     _, request = send(staging(me))
     assert request.version == version
     assert bool(request.topic_ids) == (version == 6)
@@ -114,18 +114,18 @@ def test_the_version_is_the_newest_that_both_sides_know(newest, version):
 
 def test_below_transaction_version_2_the_id_is_looked_up_and_not_sent():
     """TxnOffsetCommitRequest.Builder: at most version 4, whatever the brokers know."""
-    me, asked = send(staging(changed(started(), version=1)))
+    me, asked = send(staging(change(start_producer(), version=1)))
     assert asked == Metadata(("src",))
     me, first = send(client.on_response(me, MetadataResponse(Errors.NONE, (SRC,))))
     assert isinstance(first, AddOffsetsToTxn)
     _, request = send(client.on_response(me, AddOffsetsToTxnResponse(Errors.NONE)))
     assert (request.version, request.topic_ids) == (4, ())
-    older = client.connected(changed(started(), version=1), Features(1, 5))
+    older = client.note_features(change(start_producer(), version=1), Features(1, 5))
     assert isinstance(send(staging(older))[1], AddOffsetsToTxn)
 
 
 def test_an_unknown_id_is_sent_again_after_the_back_off_until_max_block_ms():
-    me, request = send(staging(started(SRC)))
+    me, request = send(staging(start_producer(SRC)))
     me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
     assert client.next_request(me) is None
     assert client.timers(me) == (RetryBackOff(), MaxBlock())
@@ -138,9 +138,9 @@ def test_an_unknown_id_is_sent_again_after_the_back_off_until_max_block_ms():
 
 def test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for():
     """TransactionManager.Priority: ADD_PARTITIONS_OR_OFFSETS goes before END_TXN, also in an abort."""
-    me, request = send(staging(started(SRC)))
+    me, request = send(staging(start_producer(SRC)))
     me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
-    me = changed(client.on_timer(me, MaxBlock()), timed_out="")
+    me = change(client.on_timer(me, MaxBlock()), timed_out="")
     me = client.end_transaction(me, committed=False)
     assert [type(m).__name__ for m in me.manager.queue] == ["TxnOffsetCommit", "EndTxn"]
     for _ in range(2):
@@ -155,16 +155,16 @@ def test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for():
 
 
 def test_offsets_that_wait_for_the_id_of_their_topic_are_taken_back_when_the_call_gives_up():
-    me = staging(started())
+    me = staging(start_producer())
     assert topic_ids_given_up(me).manager.queue == ()
     me, _ = send(me)
     assert topic_ids_given_up(me).manager.queue == ()
-    known, _ = send(staging(started(SRC)))
+    known, _ = send(staging(start_producer(SRC)))
     assert topic_ids_given_up(known) == known
 
 
 def test_a_partition_that_is_refused_is_asked_for_alone():
-    me, _ = send(staging(started(SRC, OTHER), *OFFSETS))
+    me, _ = send(staging(start_producer(SRC, OTHER), *OFFSETS))
     refused = (RefusedOffset("other-1", Errors.UNKNOWN_TOPIC_ID),)
     me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE, refused))
     assert not me.done
@@ -173,9 +173,9 @@ def test_a_partition_that_is_refused_is_asked_for_alone():
 
 
 def test_what_is_idle_is_forgotten_between_two_transactions_only():
-    me = started(SRC)
+    me = start_producer(SRC)
     assert client.timers(me) == ()
-    me = changed(me, state=ProducerState.READY)
+    me = change(me, state=ProducerState.READY)
     assert client.timers(me) == (MaxIdle(),)
     me = client.on_timer(me, MaxIdle())
     assert me.manager.topics == TopicIds(True)
@@ -183,16 +183,16 @@ def test_what_is_idle_is_forgotten_between_two_transactions_only():
 
 
 def test_the_next_life_of_the_process_knows_no_ids():
-    assert client.restarted(started(SRC), 2).manager.topics == TopicIds(True)
+    assert client.restart(start_producer(SRC), 2).manager.topics == TopicIds(True)
 
 
 def test_who_does_not_look_topics_up_sets_no_timer():
-    assert client.timers(changed(started(looks_up=False), state=ProducerState.READY)) == ()
+    assert client.timers(change(start_producer(looks_up=False), state=ProducerState.READY)) == ()
 
 
 def test_the_time_of_the_call_goes_on_while_its_request_is_on_the_way_again():
     waiting = (RetryBackOff(), MaxBlock())
-    me, _ = send(staging(started(SRC)))
+    me, _ = send(staging(start_producer(SRC)))
     assert (kinds.timers(me), kinds.running(me)) == ((), (MaxBlock(),))
     me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
     assert kinds.timers(me) == kinds.running(me) == waiting
@@ -200,13 +200,13 @@ def test_the_time_of_the_call_goes_on_while_its_request_is_on_the_way_again():
     assert (kinds.timers(me), kinds.running(me)) == ((), (MaxBlock(),))
     me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
     assert kinds.running(me) == ()
-    me, _ = send(staging(started(looks_up=False)))
+    me, _ = send(staging(start_producer(looks_up=False)))
     assert kinds.running(me) == (), "who looks nothing up does not wait here"
 
 
 def test_max_block_ms_is_the_time_of_a_call_and_ends_with_it():
     """KafkaProducer.sendOffsetsToTransaction: what it asked for goes on when it has come back."""
-    me, _ = send(staging(started(SRC)))
+    me, _ = send(staging(start_producer(SRC)))
     assert kinds.running(me) == (MaxBlock(),)
-    assert kinds.running(changed(me, done=True)) == ()
-    assert kinds.running(changed(me, state=ProducerState.ABORTABLE_ERROR)) == ()
+    assert kinds.running(change(me, done=True)) == ()
+    assert kinds.running(change(me, state=ProducerState.ABORTABLE_ERROR)) == ()

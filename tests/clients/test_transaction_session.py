@@ -48,7 +48,7 @@ from kipviz.scenarios.library import scenario
 from tests.clients.parts import (
     assigned_consumer_of,
     batch_of,
-    changed,
+    change,
     producer_of,
     send_offsets,
     session_of,
@@ -89,21 +89,21 @@ def step(me, rules=REPAIRED):
     return binding.settle(me, rules), raised
 
 
-def answered(me, source, answer, rules=REPAIRED, broker=1):
+def answer_next(me, source, answer, rules=REPAIRED, broker=1):
     """Put the next request of a client on the wire and answer it."""
     client = me.client_at(source)
     module = s if isinstance(client, TransactionSession) else p
     request = module.next_request(client)
-    client, _ = module.sent(client, request, broker)
+    client, _ = module.note_sent(client, request, broker)
     me = me.with_client(module.on_response(client, answer))
     return request, binding.settle(me, rules)
 
 
-def initialized(*program, rules=REPAIRED, **more):
+def initialize(*program, rules=REPAIRED, **more):
     me = process(on_session(C.INITIALIZE), *program, **more)
     me, _ = step(me, rules)
     given = InitProducerIdResponse(Errors.NONE, 9, 4)
-    request, me = answered(me, "app-1/session", given, rules)
+    request, me = answer_next(me, "app-1/session", given, rules)
     assert isinstance(request, InitProducerId)
     return step(me, rules)[0]
 
@@ -114,7 +114,7 @@ LOOP = (on_session(C.BEGIN_TRANSACTION), Line("send", C.SEND), on_session(C.COMM
 
 def sent_one(rules=REPAIRED):
     """A session in a transaction whose producer has one batch to send."""
-    me = initialized(*LOOP, rules=rules)
+    me = initialize(*LOOP, rules=rules)
     me, _ = step(me, rules)
     me, raised = step(me, rules)
     assert raised == [""]
@@ -130,18 +130,18 @@ def test_session_lifecycle() -> None:
     seen = [me.session.state_name]
     me, _ = step(me)
     seen.append(me.session.state_name)
-    _, me = answered(me, "app-1/session", InitProducerIdResponse(Errors.NONE, 9, 4))
+    _, me = answer_next(me, "app-1/session", InitProducerIdResponse(Errors.NONE, 9, 4))
     me, _ = step(me)
     seen.append(me.session.state_name)
     me, _ = step(me)
     seen.append(me.session.state_name)
     me, _ = step(me)
-    _, me = answered(
+    _, me = answer_next(
         me, "app-1/producer", ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),))
     )
     me, _ = step(me)
     seen.append(me.session.state_name)
-    request, me = answered(me, "app-1/session", EndTxnResponse(Errors.NONE, 9, 5))
+    request, me = answer_next(me, "app-1/session", EndTxnResponse(Errors.NONE, 9, 5))
     assert request == EndTxn("t", 9, 4, True)
     seen.append(me.session.state_name)
     assert seen == [
@@ -162,14 +162,14 @@ def test_initialize_and_the_end_of_a_transaction_ask_the_coordinator_and_begin_d
 ) -> None:
     me = process(on_session(C.INITIALIZE), on_session(C.BEGIN_TRANSACTION), Line("send", C.SEND))
     me, _ = step(me.but(program=(*me.program, on_session(call))))
-    request, me = answered(me, "app-1/session", InitProducerIdResponse(Errors.NONE, 9, 4))
+    request, me = answer_next(me, "app-1/session", InitProducerIdResponse(Errors.NONE, 9, 4))
     assert isinstance(request, InitProducerId)
     assert request.transactional_id == "t"
     me, _ = step(me)
     me, _ = step(me)
     assert (me.session.state_name, s.next_request(me.session)) == ("IN_TRANSACTION", None)
     me, _ = step(me)
-    _, me = answered(
+    _, me = answer_next(
         me, "app-1/producer", ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),))
     )
     me, _ = step(me)
@@ -188,7 +188,7 @@ def test_a_producer_has_the_batches_and_sequences_and_its_session_the_end_of_the
     """KIP-1310 3.2, Responsibilities."""
     me = sent_one()
     assert (len(me.producer.accumulator.batches), hasattr(me.session, "accumulator")) == (1, False)
-    _, me = answered(
+    _, me = answer_next(
         me, "app-1/producer", ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),))
     )
     assert dict(me.producer.partition_map.sequences.items()) == {"out-0": 1}
@@ -211,7 +211,7 @@ def test_session_resume() -> None:
     assert (me.session.state_name, raised) == ("IN_TRANSACTION", [""])
     assert s.next_request(me.session) is None  # nobody is asked, nobody is fenced
     me, _ = step(me)
-    request, me = answered(me, "app-1/session", EndTxnResponse(Errors.NONE, 9, 5))
+    request, me = answer_next(me, "app-1/session", EndTxnResponse(Errors.NONE, 9, 5))
     assert request == EndTxn("t", 9, 4, True)
     assert me.session.state_name == "READY"
 
@@ -230,7 +230,7 @@ LIFECYCLE = (
 @pytest.mark.parametrize("call", LIFECYCLE)
 def test_producer_fencing(call: Call) -> None:
     """KafkaProducer throws IllegalStateException on lifecycle calls with an external session."""
-    me = initialized(Line(call.value, call))
+    me = initialize(Line(call.value, call))
     me, (raised,) = step(me)
     assert raised == (
         f"IllegalStateException: {call.value}() is for the session that this producer is bound to"
@@ -240,7 +240,7 @@ def test_producer_fencing(call: Call) -> None:
 
 def test_identity_accessors() -> None:
     """producerId(), producerEpoch() and transactionalId() are right after initialize()."""
-    me = initialized(*LOOP)
+    me = initialize(*LOOP)
     session = me.session
     assert (
         session.manager.transactional_id,
@@ -264,8 +264,8 @@ def test_the_state_mapping_is_the_pages() -> None:
 
 
 def test_a_restarted_session_remembers_nothing_but_its_name() -> None:
-    session = initialized(*LOOP).session
-    assert s.restarted(session, 2) == session_of("app-1/session", "t")
+    session = initialize(*LOOP).session
+    assert s.restart(session, 2) == session_of("app-1/session", "t")
 
 
 # What is no method of the session object: another client's, and what makes a session.
@@ -274,7 +274,7 @@ NO_METHODS = (C.ACKNOWLEDGE_TRANSACTIONALLY, *CONSTRUCTORS)
 
 @pytest.mark.parametrize("call", [c for c in OF_SESSIONS if c not in NO_METHODS])
 def test_nothing_can_be_called_after_close(call: Call) -> None:
-    me = initialized(on_session(C.CLOSE), on_session(call, target="t 9 4"))
+    me = initialize(on_session(C.CLOSE), on_session(call, target="t 9 4"))
     me, raised = step(me)
     assert raised == [""]
     assert s.next_request(me.session) is None
@@ -284,12 +284,12 @@ def test_nothing_can_be_called_after_close(call: Call) -> None:
 
 def test_what_makes_a_session_does_not_mind_that_another_one_is_closed() -> None:
     lines = (on_session(C.CLOSE), on_session(C.NEW_SESSION), on_session(C.INITIALIZE))
-    me = initialized(*lines)
+    me = initialize(*lines)
     for _ in lines:
         me, raised = step(me)
         assert raised in ([""], [])
     assert me.session.state_name == "INITIALIZING"
-    me = initialized(on_session(C.CLOSE), on_session(C.RESUME, target="t 9 4"))
+    me = initialize(on_session(C.CLOSE), on_session(C.RESUME, target="t 9 4"))
     for _ in range(2):
         me, raised = step(me)
     assert (me.session.state_name, raised) == ("IN_TRANSACTION", [""])
@@ -308,7 +308,7 @@ def test_what_close_does_with_an_open_transaction_is_a_question_of_design(
 ) -> None:
     rules = design(under).client_rules()
     begun = sent_one(rules)
-    _, begun = answered(
+    _, begun = answer_next(
         begun,
         "app-1/producer",
         ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)),
@@ -324,7 +324,7 @@ def test_what_close_does_with_an_open_transaction_is_a_question_of_design(
         assert s.next_request(closing.session) == (EndTxn("t", 9, 4, False) if aborts else None)
         if aborts:
             ended = EndTxnResponse(Errors.NONE, 9, 5)
-            _, closed = answered(closing, "app-1/session", ended, rules)
+            _, closed = answer_next(closing, "app-1/session", ended, rules)
             assert closed.session.closed
             assert step(closed, rules)[1] == [""]
 
@@ -332,16 +332,16 @@ def test_what_close_does_with_an_open_transaction_is_a_question_of_design(
 @pytest.mark.parametrize("under", ["repaired", "repaired+session_close=aborts_whatever_is_open"])
 def test_close_leaves_open_what_is_prepared(under: str) -> None:
     rules = design(under).client_rules()
-    me, _ = prepared(on_session(C.CLOSE), rules=rules)
+    me, _ = prepare(on_session(C.CLOSE), rules=rules)
     me, raised = step(me, rules)
     assert (me.session.closed, raised, s.next_request(me.session)) == (True, [""], None)
 
 
 def test_a_closed_session_does_not_send_again_what_its_connection_loses() -> None:
     me = sent_one()
-    me = me.with_client(s.heartbeat(changed(me.session, heartbeat_interval_ms=3_000)))
+    me = me.with_client(s.heartbeat(change(me.session, heartbeat_interval_ms=3_000)))
     beat = s.next_request(me.session)
-    session, _ = s.sent(me.session, beat, 1)
+    session, _ = s.note_sent(me.session, beat, 1)
     lost = s.on_disconnected(session.but(closed=True), 1)
     assert (lost.on_wire, lost.manager.queue) == (None, ())
     assert s.on_disconnected(session, 1).manager.queue == (beat,)
@@ -350,15 +350,15 @@ def test_a_closed_session_does_not_send_again_what_its_connection_loses() -> Non
 # -- prepareTransaction() and completeTransaction(state) ----------------------------------------
 
 
-def prepared(*program, rules=REPAIRED, two_phase=True):
+def prepare(*program, rules=REPAIRED, two_phase=True):
     """A session that has been asked to prepare, with the batch of its producer answered."""
     me = sent_one(rules)
-    me = me.with_client(changed(me.session, two_phase_commit=two_phase))
+    me = me.with_client(change(me.session, two_phase_commit=two_phase))
     me = me.but(program=(on_session(C.PREPARE_TRANSACTION), *program), line=0)
     me, raised = step(me, rules)
     if two_phase:
         assert me.session.state_name == "IN_TRANSACTION"  # it waits for the batch
-        _, me = answered(
+        _, me = answer_next(
             me,
             "app-1/producer",
             ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)),
@@ -371,7 +371,7 @@ def prepared(*program, rules=REPAIRED, two_phase=True):
 @pytest.mark.parametrize(("stored", "committed"), [("", True), ("stored", False)])
 def test_a_session_completes_what_it_prepared_as_the_state_says(stored: str, committed) -> None:
     complete = on_session(C.COMPLETE_TRANSACTION, target=stored)
-    me, raised = prepared(complete)
+    me, raised = prepare(complete)
     assert (me.session.state_name, str(me.session.manager.prepared), raised) == (
         "PREPARED",
         "9:4",
@@ -385,7 +385,7 @@ def test_a_session_completes_what_it_prepared_as_the_state_says(stored: str, com
 
 def test_a_session_prepares_only_with_a_setting_that_the_page_does_not_list() -> None:
     """KIP-1310 2.2 has no transaction.two.phase.commit.enable."""
-    _, (raised,) = prepared(two_phase=False)
+    _, (raised,) = prepare(two_phase=False)
     assert raised == "InvalidTxnStateException: transaction.two.phase.commit.enable is false"
 
 
@@ -408,11 +408,11 @@ def test_whether_a_resumed_session_can_complete_is_a_question_of_design(under, l
 
 def test_a_failure_while_a_session_prepares_ends_the_preparing() -> None:
     me = sent_one()
-    me = me.with_client(changed(me.session, two_phase_commit=True))
+    me = me.with_client(change(me.session, two_phase_commit=True))
     me, _ = step(me.but(program=(on_session(C.PREPARE_TRANSACTION),), line=0))
     assert me.session.manager.preparing
     refused = ProduceResponse((PartitionProduceResponse("out-0", Errors.INVALID_TXN_STATE),))
-    _, me = answered(me, "app-1/producer", refused)
+    _, me = answer_next(me, "app-1/producer", refused)
     assert (me.session.state_name, me.session.manager.preparing) == ("ABORTABLE_ERROR", False)
 
 
@@ -447,23 +447,23 @@ def test_a_commit_waits_for_the_unsent_batch_of_a_bound_producer_or_does_not_kno
 def test_the_failure_of_a_batch_is_the_sessions_or_the_producers_alone() -> None:
     refused = ProduceResponse((PartitionProduceResponse("out-0", Errors.INVALID_TXN_STATE),))
     for rules, state in ((REPAIRED, "ABORTABLE_ERROR"), (WRITTEN, "IN_TRANSACTION")):
-        _, me = answered(sent_one(rules), "app-1/producer", refused, rules)
+        _, me = answer_next(sent_one(rules), "app-1/producer", refused, rules)
         assert me.producer.manager.state is S.ABORTABLE_ERROR
         assert me.session.state_name == state
         me, raised = step(me, rules)
         assert raised == (["Produce: INVALID_TXN_STATE"] if rules is REPAIRED else [])
 
 
-def committed(rules):
+def commit(rules):
     me = sent_one(rules)
-    _, me = answered(
+    _, me = answer_next(
         me,
         "app-1/producer",
         ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)),
         rules,
     )
     me, _ = step(me, rules)
-    _, me = answered(me, "app-1/session", EndTxnResponse(Errors.NONE, 9, 5), rules)
+    _, me = answer_next(me, "app-1/session", EndTxnResponse(Errors.NONE, 9, 5), rules)
     return step(me, rules)[0]
 
 
@@ -479,7 +479,7 @@ def test_what_the_next_batch_of_a_bound_producer_carries_after_a_commit(
     under: str, epoch: int, sequence: int
 ) -> None:
     rules = design(under).client_rules()
-    me = committed(rules)
+    me = commit(rules)
     me = me.but(program=LOOP[:2], line=0, ended="")
     me, _ = step(me, rules)
     me, _ = step(me, rules)
@@ -493,7 +493,7 @@ def test_two_producers_of_one_session_count_apart_together_or_not_at_all() -> No
     def first_sequences(under):
         rules = design(under).client_rules()
         second = Line("producer2.send", C.SEND, client="producer-2")
-        me = initialized(*LOOP[:2], second, producers=2, rules=rules)
+        me = initialize(*LOOP[:2], second, producers=2, rules=rules)
         raised = [""]
         for _ in range(3):
             me, raised = step(me, rules)
@@ -502,7 +502,9 @@ def test_two_producers_of_one_session_count_apart_together_or_not_at_all() -> No
             mine = me.client_at(client.source)
             requests += [request for request in [p.next_request(mine)] if request is not None]
             me = (
-                me.with_client(p.sent(mine, requests[-1], 1)[0]) if mine.accumulator.batches else me
+                me.with_client(p.note_sent(mine, requests[-1], 1)[0])
+                if mine.accumulator.batches
+                else me
             )
             me = binding.settle(me, rules)
         return [batch_of(request).base_sequence for request in requests], raised
@@ -532,8 +534,8 @@ def test_heartbeat_logic() -> None:
     """The heartbeat thread follows transaction.session.timeout.ms: -1 is none."""
     for timeout, beats in ((-1, False), (9_000, True)):
         interval = SessionSpec(session_timeout_ms=timeout).heartbeat_interval_ms
-        me = initialized(*LOOP)
-        me = me.with_client(changed(me.session, heartbeat_interval_ms=interval))
+        me = initialize(*LOOP)
+        me = me.with_client(change(me.session, heartbeat_interval_ms=interval))
         assert s.timers(me.session) == ()  # nothing is open yet
         me, _ = step(me)
         me, _ = step(me)
@@ -546,27 +548,27 @@ def test_heartbeat_logic() -> None:
 
 def test_a_session_that_is_fenced_hears_it_from_its_heartbeat() -> None:
     me = sent_one()
-    me = me.with_client(s.heartbeat(changed(me.session, heartbeat_interval_ms=3_000)))
-    _, heard = answered(me, "app-1/session", TxnHeartbeatResponse(Errors.NONE))
+    me = me.with_client(s.heartbeat(change(me.session, heartbeat_interval_ms=3_000)))
+    _, heard = answer_next(me, "app-1/session", TxnHeartbeatResponse(Errors.NONE))
     assert heard.session.state_name == "IN_TRANSACTION"
-    _, fenced = answered(me, "app-1/session", TxnHeartbeatResponse(Errors.PRODUCER_FENCED))
+    _, fenced = answer_next(me, "app-1/session", TxnHeartbeatResponse(Errors.PRODUCER_FENCED))
     assert fenced.session.state_name == "FATAL_ERROR"
     assert fenced.producer.manager.state is S.FATAL_ERROR
 
 
 def below_2(me):
     """The same process in a cluster with transaction version 1."""
-    session = changed(me.session, version=1, finalized=1)
-    return me.with_client(session).with_client(changed(me.producer, version=1))
+    session = change(me.session, version=1, finalized=1)
+    return me.with_client(session).with_client(change(me.producer, version=1))
 
 
 def test_below_version_2_a_batch_waits_until_the_session_has_added_its_partition() -> None:
-    me = below_2(initialized(*LOOP))
+    me = below_2(initialize(*LOOP))
     for _ in range(2):
         me, _ = step(me)
     assert p.next_request(me.producer) is None
     done = AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 9, 4, ("out-0",)),))
-    request, me = answered(me, "app-1/session", done)
+    request, me = answer_next(me, "app-1/session", done)
     assert request == AddPartitionsToTxn((TxnPartitions("t", 9, 4, ("out-0",)),), version=3)
     assert isinstance(p.next_request(me.producer), Produce)
     assert (me.session.manager.partitions, me.session.manager.transaction_started) == (
@@ -576,20 +578,20 @@ def test_below_version_2_a_batch_waits_until_the_session_has_added_its_partition
 
 
 def test_below_version_2_a_failed_batch_makes_the_session_bump_its_epoch() -> None:
-    me = below_2(initialized(*LOOP[:2], on_session(C.COMMIT_TRANSACTION, on_error=4), ABORT))
+    me = below_2(initialize(*LOOP[:2], on_session(C.COMMIT_TRANSACTION, on_error=4), ABORT))
     for _ in range(2):
         me, _ = step(me)
     done = AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 9, 4, ("out-0",)),))
-    _, me = answered(me, "app-1/session", done)
+    _, me = answer_next(me, "app-1/session", done)
     refused = ProduceResponse((PartitionProduceResponse("out-0", Errors.INVALID_TXN_STATE),))
-    _, me = answered(me, "app-1/producer", refused)
+    _, me = answer_next(me, "app-1/producer", refused)
     assert (me.session.state_name, me.session.manager.bump) == ("ABORTABLE_ERROR", True)
     for _ in range(2):
         me, _ = step(me)
-    end, me = answered(me, "app-1/session", EndTxnResponse(Errors.NONE, -1, -1))
+    end, me = answer_next(me, "app-1/session", EndTxnResponse(Errors.NONE, -1, -1))
     assert end == EndTxn("t", 9, 4, False, 4)
     given = InitProducerIdResponse(Errors.NONE, 9, 5)
-    bumps, me = answered(me, "app-1/session", given)
+    bumps, me = answer_next(me, "app-1/session", given)
     assert (bumps.producer_id, bumps.producer_epoch) == (9, 4)
     assert (me.session.state_name, me.session.manager.bump, me.producer.manager.bump) == (
         "READY",
@@ -605,8 +607,8 @@ def test_below_version_2_a_failed_batch_makes_the_session_bump_its_epoch() -> No
 def test_partitions_are_only_noted_and_a_heartbeat_of_the_applications_own_is_sent() -> None:
     """KIP-1310 2.1."""
     lines = (on_session(C.ADD_PARTITIONS), on_session(C.HEARTBEAT), on_session(C.CLOSE))
-    me = initialized(on_session(C.BEGIN_TRANSACTION), *lines)
-    me = me.with_client(changed(me.session, heartbeat_interval_ms=5_000))
+    me = initialize(on_session(C.BEGIN_TRANSACTION), *lines)
+    me = me.with_client(change(me.session, heartbeat_interval_ms=5_000))
     me, _ = step(me)
     assert not me.session.manager.transaction_started
     me, raised = step(me)
@@ -614,7 +616,7 @@ def test_partitions_are_only_noted_and_a_heartbeat_of_the_applications_own_is_se
     assert s.next_request(me.session) is None  # no client sends AddPartitionsToTxn
     me, raised = step(me)
     assert raised == [""]
-    request, me = answered(me, "app-1/session", TxnHeartbeatResponse(Errors.NONE))
+    request, me = answer_next(me, "app-1/session", TxnHeartbeatResponse(Errors.NONE))
     assert request == TxnHeartbeat("t", 9, 4)
     assert s.running(me.session) == (HeartbeatInterval(),)
     me, _ = step(me)
@@ -627,7 +629,7 @@ def test_partitions_are_only_noted_and_a_heartbeat_of_the_applications_own_is_se
 def asking(session):
     """The session with the offsets of a group on the wire."""
     session = send_offsets(session, "g1", "C1", 2, (GroupOffset("src-0", 101),))
-    session, request = s.sent(session, s.next_request(session), 1)
+    session, request = s.note_sent(session, s.next_request(session), 1)
     assert isinstance(request, TxnOffsetCommit)
     return session
 
@@ -637,7 +639,7 @@ def test_a_batch_of_a_bound_producer_does_not_wait_for_a_request_of_its_session(
     me = sent_one()
     me = binding.settle(me.with_client(asking(me.session)), REPAIRED)
     assert isinstance(p.next_request(me.producer), Produce)
-    today = changed(me.producer, on_wire=me.session.on_wire, on_wire_broker=1)
+    today = change(me.producer, on_wire=me.session.on_wire, on_wire_broker=1)
     assert p.next_request(today) is None
 
 
@@ -645,8 +647,8 @@ def test_a_session_rests_before_it_asks_again_where_the_clock_has_rests() -> Non
     spec = scenario("kip-1310-share-session").spec.but(clock=Clock("timed", backs_off=True))
     made = first_world(spec).applications["app-1"].session
     assert made.manager.backs_off
-    assert s.restarted(made, 1).manager.backs_off
-    session = asking(changed(sent_one().session, backs_off=True))
+    assert s.restart(made, 1).manager.backs_off
+    session = asking(change(sent_one().session, backs_off=True))
     session = s.on_response(session, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
     assert (s.timers(session), s.next_request(session)) == ((SenderBackOff(),), None)
     assert isinstance(s.next_request(s.on_timer(session, SenderBackOff())), TxnOffsetCommit)
@@ -663,7 +665,7 @@ def test_only_a_resumed_session_may_complete_what_it_did_not_begin():
 
 
 def test_a_session_that_has_aborted_what_was_open_is_closed_and_no_more_closing():
-    closing = changed(session_of("app-1/session", "t"), closing=True, done=False)
+    closing = change(session_of("app-1/session", "t"), closing=True, done=False)
     assert s._closed_when_done(closing) == closing
-    closed = s._closed_when_done(changed(closing, done=True))
+    closed = s._closed_when_done(change(closing, done=True))
     assert (closed.closed, closed.closing) == (True, False)

@@ -27,7 +27,7 @@ from kipviz.records.batches import DataRecord
 from tests.clients.parts import (
     assigned_consumer_of,
     begin_transaction,
-    changed,
+    change,
     init_transactions,
     producer_of,
 )
@@ -40,22 +40,22 @@ RECORD = (DataRecord("r", "src-0@100"),)
 def asks(me):
     request = p.next_request(me)
     assert request is not None
-    return p.sent(me, request, 1)
+    return p.note_sent(me, request, 1)
 
 
-def started(answer=None, *, keep=False):
+def start(answer=None, *, keep=False):
     me, request = asks(init_transactions(MINE, keep_prepared_txn=keep))
     assert isinstance(request, InitProducerId2Pc)
     return p.on_response(me, answer or InitProducerId2PcResponse(Errors.NONE, 9, 0))
 
 
-def written():
-    me, _ = asks(p.send(begin_transaction(started()), "out-0", RECORD))
+def write_batch():
+    me, _ = asks(p.send(begin_transaction(start()), "out-0", RECORD))
     return me
 
 
-def recovered():
-    return started(InitProducerId2PcResponse(Errors.NONE, 9, 1, 9, 0), keep=True)
+def recover():
+    return start(InitProducerId2PcResponse(Errors.NONE, 9, 1, 9, 0), keep=True)
 
 
 @pytest.mark.parametrize("text", ["9:0", "0:0", "2147483648:32766", ""])
@@ -86,7 +86,7 @@ def test_keeping_without_two_phase_commit_asks_for_the_usual_time_limit():
 
 
 def test_preparing_waits_until_no_batch_is_left_and_sends_nothing():
-    me = p.prepare_transaction(written())
+    me = p.prepare_transaction(write_batch())
     assert (me.manager.state, me.done, p.next_request(me)) == (S.IN_TRANSACTION, False, None)
     me = p.on_response(me, ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)))
     assert (me.manager.state, me.done, p.next_request(me)) == (S.PREPARED_TRANSACTION, True, None)
@@ -94,7 +94,7 @@ def test_preparing_waits_until_no_batch_is_left_and_sends_nothing():
 
 
 def test_preparing_fails_with_the_batch_that_it_waits_for():
-    me = p.prepare_transaction(written())
+    me = p.prepare_transaction(write_batch())
     me = p.on_response(
         me, ProduceResponse((PartitionProduceResponse("out-0", Errors.INVALID_PRODUCER_EPOCH),))
     )
@@ -103,7 +103,7 @@ def test_preparing_fails_with_the_batch_that_it_waits_for():
 
 
 def test_an_empty_transaction_is_prepared_at_once():
-    me = p.prepare_transaction(begin_transaction(started()))
+    me = p.prepare_transaction(begin_transaction(start()))
     assert (me.manager.state, me.done) == (S.PREPARED_TRANSACTION, True)
 
 
@@ -114,18 +114,18 @@ def test_a_prepared_transaction_commits_if_the_stored_state_is_its_own_and_else_
     stored, committed
 ):
     """The recovered producer compares with the transaction's identity and ends it with its own."""
-    me, request = asks(p.complete_transaction(recovered(), parse(stored)))
+    me, request = asks(p.complete_transaction(recover(), parse(stored)))
     assert request == EndTxn("t", 9, 1, committed)
     me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 2))
     assert (me.manager.state, me.manager.producer_epoch, me.manager.prepared) == (S.READY, 2, NONE)
 
 
 def test_a_recovering_producer_is_prepared_only_if_a_transaction_was_kept():
-    assert (recovered().manager.state, recovered().manager.prepared) == (
+    assert (recover().manager.state, recover().manager.prepared) == (
         S.PREPARED_TRANSACTION,
         PreparedTxnState(9, 0),
     )
-    assert started(keep=True).manager.state is S.READY
+    assert start(keep=True).manager.state is S.READY
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_recovering_producer_is_prepared_only_if_a_transaction_was_kept():
     ],
 )
 def test_a_refusal_ends_init_transactions(error, state):
-    me = started(InitProducerId2PcResponse(error), keep=True)
+    me = start(InitProducerId2PcResponse(error), keep=True)
     assert (me.manager.state, me.done, me.error) == (
         state,
         True,
@@ -145,7 +145,7 @@ def test_a_refusal_ends_init_transactions(error, state):
 
 
 def test_the_next_process_has_the_setting_and_nothing_else():
-    assert p.restarted(recovered(), 2) == MINE
+    assert p.restart(recover(), 2) == MINE
 
 
 # -- what a call throws -------------------------------------------------------------------------
@@ -160,18 +160,18 @@ def calls(call, producer, on_error=-1):
 
 @pytest.mark.parametrize("call", [Call.SEND, Call.BEGIN_TRANSACTION, Call.PREPARE_TRANSACTION])
 def test_a_prepared_transaction_can_only_be_ended(call):
-    app, _ = calls(call, recovered())
+    app, _ = calls(call, recover())
     assert f"IllegalStateException: {call.value}() in state PREPARED_TRANSACTION" in app.ended
 
 
 def test_completing_where_nothing_is_prepared_is_caught_and_the_program_goes_on():
-    app, events = calls(Call.COMPLETE_TRANSACTION, started(keep=True), on_error=1)
+    app, events = calls(Call.COMPLETE_TRANSACTION, start(keep=True), on_error=1)
     assert (app.ended, app.line) == ("", 1)
     assert events[-1].raised.startswith("InvalidTxnStateException")
 
 
 def test_preparing_needs_two_phase_commit():
-    plain = changed(started(), two_phase_commit=False)
+    plain = change(start(), two_phase_commit=False)
     app, _ = calls(Call.PREPARE_TRANSACTION, begin_transaction(plain))
     assert "transaction.two.phase.commit.enable is false" in app.ended
 

@@ -24,8 +24,8 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.library import study
 from kipviz.studies.study import answer
-from tests.clients.parts import changed
-from tests.scenarios.story import nodes, played
+from tests.clients.parts import change
+from tests.scenarios.story import nodes, play_once
 
 THREADS, AWAITED, LATE = (
     "kip-1310-two-threads",
@@ -41,38 +41,38 @@ def process(story=THREADS):
 
 def at(me, line, thread=""):
     """The process with a thread in front of a line."""
-    there = workers.seen_by(me, thread).but(line=line, ended="", waiting=False)
-    return workers.seen_by(there, thread)
+    there = workers.swap_thread(me, thread).but(line=line, ended="", waiting=False)
+    return workers.swap_thread(there, thread)
 
 
-def submitted(me):
+def submit(me):
     return workers.submit(me, programs.SUBMIT, RULES)
 
 
 def test_a_thread_sees_the_process_with_its_own_place_and_nothing_else_is_different():
-    me = submitted(process().but(line=3))
-    seen = workers.seen_by(me, "worker")
+    me = submit(process().but(line=3))
+    seen = workers.swap_thread(me, "worker")
     assert (seen.line, seen.ended) == (programs.FIRST_OF_WORKER, "")
     assert seen.workers[0].line == 3
     assert (seen.clients, seen.program) == (me.clients, me.program)
-    assert workers.seen_by(seen, "worker") == me
-    assert workers.seen_by(me, "") is me
+    assert workers.swap_thread(seen, "worker") == me
+    assert workers.swap_thread(me, "") is me
 
 
 def test_a_thread_begins_when_it_is_submitted_and_is_through_at_the_end_of_its_lines():
     me = process()
-    assert "has not been started" in (why_no_step(workers.seen_by(me, "worker")) or "")
-    me = submitted(me.but(records=("r",)))
+    assert "has not been started" in (why_no_step(workers.swap_thread(me, "worker")) or "")
+    me = submit(me.but(records=("r",)))
     assert me.workers[0].records == ("r",)
-    assert why_no_step(workers.seen_by(me, "worker")) is None
+    assert why_no_step(workers.swap_thread(me, "worker")) is None
     assert workers.why_not_now(me, programs.SUBMIT).startswith("RejectedExecutionException")
-    last = workers.seen_by(at(me, len(me.program) - 1, "worker"), "worker")
-    gone, _ = step(last.but(waiting=True).with_client(changed(last.session, done=True)), RULES)
+    last = workers.swap_thread(at(me, len(me.program) - 1, "worker"), "worker")
+    gone, _ = step(last.but(waiting=True).with_client(change(last.session, done=True)), RULES)
     assert gone.ended == THROUGH
 
 
 def test_future_get_waits_for_a_thread_and_throws_what_it_threw():
-    me = at(submitted(process(AWAITED)), AWAITS)
+    me = at(submit(process(AWAITED)), AWAITS)
     assert why_no_step(me) == "future.get() of app-1 waits for worker"
     for ended, threw in (
         (THROUGH, ""),
@@ -90,7 +90,7 @@ AWAITS = next(i for i, li in enumerate(programs.WAITS_FOR_IT) if li.call is Call
 
 def busy():
     """A process whose worker waits in sendOffsetsToTransaction(), and the first thread's next line."""
-    me = submitted(process())
+    me = submit(process())
     (worker,) = me.workers
     return me.but(line=5, workers=(worker.but(line=worker.first + 2, waiting=True),))
 
@@ -129,7 +129,7 @@ def test_a_call_that_has_to_wait_is_made_when_the_other_one_is_over():
 def test_a_process_that_is_started_again_has_no_thread_at_work():
     model = scenario(THREADS).model(design("repaired"))
     world = model.initial()
-    begun = world.but(applications=world.applications.set("app-1", submitted(process())))
+    begun = world.but(applications=world.applications.set("app-1", submit(process())))
     assert Step("app-1", "worker") in model.enabled(begun)
     assert "no thread other" in (model.why_not(begun, Step("app-1", "other")) or "")
     dead = model.step(begun, CrashClient("app-1")).world
@@ -193,7 +193,7 @@ def test_a_lock_in_the_session_alone_lets_a_record_in_behind_an_abort():
 
 def test_the_three_stories_end_as_they_say():
     def says(story, under):
-        trace, _ = played(story, under)
+        trace, _ = play_once(story, under)
         raised = [
             e.raised
             for n in nodes(trace)
@@ -215,11 +215,11 @@ def test_the_three_stories_end_as_they_say():
 
 
 def test_a_thread_s_place_is_its_line_its_wait_its_records_and_its_gate():
-    me = submitted(process().but(line=3))
+    me = submit(process().but(line=3))
     mine = me.workers[0].but(line=5, waiting=True, ended="over", gate="looked")
     me = me.but(workers=(mine,), waiting=False, ended="", gate="parked")
-    seen = workers.seen_by(me, "worker")
+    seen = workers.swap_thread(me, "worker")
     assert (seen.line, seen.waiting, seen.ended, seen.gate) == (5, True, "over", "looked")
     theirs = seen.workers[0]
     assert (theirs.line, theirs.waiting, theirs.ended, theirs.gate) == (3, False, "", "parked")
-    assert (seen.thread, workers.seen_by(seen, "worker").thread) == ("worker", "")
+    assert (seen.thread, workers.swap_thread(seen, "worker").thread) == ("worker", "")

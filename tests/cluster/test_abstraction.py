@@ -28,7 +28,7 @@ from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.documents.read import read_story
 from kipviz.scenarios.library import LIBRARY, carried
 from kipviz.scenarios.scenario import Scenario, at_levels
-from kipviz.scenarios.setting_changes import BadChange, changed
+from kipviz.scenarios.setting_changes import BadChange, apply_changes
 
 # The stories that are told to the end with Kafka's defaults; no paper of verdicts has them.
 AS_KAFKA_IS = ("kip-447-as-kafka-is", "kip-1310-as-kafka-is")
@@ -214,15 +214,15 @@ def test_an_unknown_profile_is_refused_with_the_names() -> None:
     with pytest.raises(UnknownProfile, match="there is no profile 'tiny'"):
         profile_named("tiny")
     with pytest.raises(BadChange, match="there is no profile 'tiny'"):
-        changed(CLUSTERS["regular-group"], design("kafka"), ["profile=tiny"])
+        apply_changes(CLUSTERS["regular-group"], design("kafka"), ["profile=tiny"])
     assert [profile_named(profile.name) for profile in PROFILES] == list(PROFILES)
 
 
 def test_a_cluster_is_changed_from_one_profile_to_the_other_by_a_setting() -> None:
     story = next(iter(LIBRARY))
-    there, _ = changed(story.spec, design("kafka"), ["profile=kafka-defaults"])
+    there, _ = apply_changes(story.spec, design("kafka"), ["profile=kafka-defaults"])
     assert profile_of(there).profile is KAFKA
-    back, _ = changed(there, design("kafka"), ["profile=small"])
+    back, _ = apply_changes(there, design("kafka"), ["profile=small"])
     assert profile_of(back).profile is SMALL
 
 
@@ -304,7 +304,9 @@ def test_a_link_from_before_the_profiles_carries_a_story_of_the_small_one(monkey
 
 def test_a_share_group_begins_where_its_own_setting_says_or_where_the_brokers_do() -> None:
     with pytest.raises(BadChange, match="earliest or latest, not 'none'"):
-        changed(CLUSTERS["share-group"], design("kafka"), ["share_auto_offset_reset=none"])
-    spec, _ = changed(CLUSTERS["share-group"], design("kafka"), ["share_auto_offset_reset=latest"])
+        apply_changes(CLUSTERS["share-group"], design("kafka"), ["share_auto_offset_reset=none"])
+    spec, _ = apply_changes(
+        CLUSTERS["share-group"], design("kafka"), ["share_auto_offset_reset=latest"]
+    )
     assert spec.settings.share_auto_offset_reset == LATEST
     assert CLUSTERS["share-group"].settings.share_auto_offset_reset == EARLIEST

@@ -34,7 +34,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.views.explanations.guards import guards
 from kipviz.views.explanations.sentences import summary
 from kipviz.views.reasons.request_position import why_broker_waits
-from tests.scenarios.story import after, nodes, played
+from tests.scenarios.story import after, nodes, play_once
 
 NAME = "kip-890-asked-together"
 HELD = "The first response"
@@ -47,8 +47,8 @@ BOTH = AddPartitionsToTxn((ONE, OTHER))
 TO = ReplyTo("B3/add-partitions", 1, 0)
 
 
-def sent(kind: type):
-    trace, _ = played(NAME, "kafka")
+def list_sent(kind: type):
+    trace, _ = play_once(NAME, "kafka")
     messages = [e.message for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
     return [m for m in messages if isinstance(m, kind)]
 
@@ -58,14 +58,14 @@ def about(*results: TxnPartitionsResult) -> AddPartitionsToTxnResponse:
 
 
 def test_what_waits_for_a_broker_goes_out_in_one_request_when_it_has_answered() -> None:
-    asked = [[t.transactional_id for t in m.transactions] for m in sent(AddPartitionsToTxn)]
+    asked = [[t.transactional_id for t in m.transactions] for m in list_sent(AddPartitionsToTxn)]
     assert asked == [["my-txn"], ["my-txn-3", "my-txn-2"], ["my-txn-2"], ["my-txn-3"]]
 
 
 def test_one_lost_answer_refuses_what_was_asked_together_and_every_batch_is_written_once() -> None:
-    refused = [m for m in sent(ProduceResponse) if error_in(m)]
+    refused = [m for m in list_sent(ProduceResponse) if error_in(m)]
     assert [error_in(m) for m in refused] == [Errors.NOT_ENOUGH_REPLICAS] * 2
-    trace, _ = played(NAME, "kafka")
+    trace, _ = play_once(NAME, "kafka")
     appended = [e for n in nodes(trace) for e in n.events if isinstance(e, BatchAppended)]
     data = [e.producer_id for e in appended if e.partition == "output-A-0" and not e.control]
     assert data == [9, 10, 11]
@@ -86,7 +86,7 @@ def test_who_waits_for_a_broker_that_crashes_is_refused_and_asks_the_next_one() 
 
 
 def test_a_coordinator_from_before_the_kip_lets_all_of_them_go_on_unverified() -> None:
-    told = rejections.refused(BOTH, Errors.UNSUPPORTED_VERSION)
+    told = rejections.reject_request(BOTH, Errors.UNSUPPORTED_VERSION)
     assert [each.error for each in told.results] == [Errors.UNSUPPORTED_VERSION] * 2
     world = after(NAME, "kafka", HELD)
     on = scenario(NAME).model(design("kafka")).context(world, 3)
@@ -103,7 +103,7 @@ def test_a_coordinator_from_before_the_kip_lets_all_of_them_go_on_unverified() -
 def test_each_transaction_is_asked_of_its_own_coordinator() -> None:
     desk = Desk(several, KafkaApis(), leaders={"out-0": 3, HOMES["t"]: 1, HOMES["u"]: 1})
     assert dispatch.role_for(BOTH, 1, desk.on.image) == (1, "kafka_apis", "")
-    assert rejections.gone(BOTH, desk.on.image) is None
+    assert rejections.reject_gone(BOTH, desk.on.image) is None
     desk.do(several.on_add_partitions(desk.role, BOTH, TO, desk.on))
     assert [(call.shard, call.message) for call in desk.local] == [
         (HOMES["t"], AskedOfOne(TO, AddPartitionsToTxn((ONE,)))),
@@ -133,9 +133,9 @@ def test_a_question_about_one_transaction_is_its_coordinators_alone() -> None:
 def test_the_answer_goes_out_when_every_transaction_has_its_own() -> None:
     first = refused_partitions(ONE, Errors.NONE)
     second = refused_partitions(OTHER, Errors.TRANSACTION_ABORTABLE)
-    serving, whole = topic_authorization.gathered(Envelope(BOTH), about(second))
+    serving, whole = topic_authorization.collect_part(Envelope(BOTH), about(second))
     assert whole is None
-    _, whole = topic_authorization.gathered(serving, about(first))
+    _, whole = topic_authorization.collect_part(serving, about(first))
     assert whole == about(first, second), "in the order of the request"
 
 
@@ -143,7 +143,7 @@ def test_the_answer_goes_out_when_every_transaction_has_its_own() -> None:
 
 
 def test_arrows_say_of_how_many_transactions_they_are() -> None:
-    words = [summary(m) for m in sent(AddPartitionsToTxn)]
+    words = [summary(m) for m in list_sent(AddPartitionsToTxn)]
     assert words == ["enlist partition", "enlist · 2 transactions", *["enlist partition"] * 2]
     first, second = (refused_partitions(each, Errors.NONE) for each in BOTH.transactions)
     assert summary(about(first, second)) == "enlisted · 2 transactions"
@@ -152,7 +152,7 @@ def test_arrows_say_of_how_many_transactions_they_are() -> None:
 
 
 def test_each_transaction_of_a_question_is_compared_with_what_its_coordinator_knows() -> None:
-    trace, _ = played(NAME, "kafka")
+    trace, _ = play_once(NAME, "kafka")
     model = scenario(NAME).model(design("kafka"))
     here = ("B3/add-partitions", "request")
     found = [
@@ -192,6 +192,6 @@ def test_each_transaction_s_answer_is_known_by_its_name_whatever_its_producer_id
     both = Envelope(AddPartitionsToTxn((ONE, same)))
     first = refused_partitions(ONE, Errors.NONE)
     second = refused_partitions(same, Errors.PRODUCER_FENCED)
-    serving, _ = topic_authorization.gathered(both, about(first))
-    _, whole = topic_authorization.gathered(serving, about(second))
+    serving, _ = topic_authorization.collect_part(both, about(first))
+    _, whole = topic_authorization.collect_part(serving, about(second))
     assert whole == about(first, second)

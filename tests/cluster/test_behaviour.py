@@ -77,10 +77,12 @@ OFFERED_ELSEWHERE = (StartClient, DeleteAcls)
 def test_an_accident_or_a_repair_has_a_place_and_says_when_it_is_offered(
     each: Behaviour[ClusterAction],
 ) -> None:
-    offers = type(each).offered is not Behaviour.offered
-    assert offers == bool(each.place), f"{each.action.__name__}: `place` and `offered` go together"
+    offers = type(each).possible_actions is not Behaviour.possible_actions
+    assert offers == bool(each.place), (
+        f"{each.action.__name__}: `place` and `possible_actions` belong together"
+    )
     if each.action.KIND in ("fault", "repair") and each.action not in OFFERED_ELSEWHERE:
-        assert offers, f"{each.action.__name__} is offered by nobody: it has no `offered`"
+        assert offers, f"{each.action.__name__} is offered by nobody: it has no `possible_actions`"
 
 
 # What arrives is told by the message, a call by its program's line, and the time by what is due.
@@ -102,7 +104,7 @@ def test_an_action_has_a_sentence_a_text_and_says_what_it_looks_at(
 # A client outside the model sends what it likes, a log is read by who rebuilds a cluster, and what is replicated, and
 # the time, are the whole world's.
 GIVEN_BY_OTHERS = (Receive, ReadLog, Replicate, Tick, DeleteAcls)
-GIVES = ("of_process", "of_client", "of_connection", "of_new_role", "of_role", "offered")
+GIVES = ("of_process", "of_client", "of_connection", "of_new_role", "of_role", "possible_actions")
 
 
 @pytest.mark.parametrize("each", BEHAVIOURS, ids=lambda each: each.action.__name__)

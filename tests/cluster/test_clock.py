@@ -13,10 +13,10 @@ from kipviz.cluster.timing.clock import (
     Clock,
     Deadline,
     Due,
+    advance_deadlines,
     clock_named,
     ms,
     next_tick,
-    passed,
     unit_of,
     why_no_clock,
 )
@@ -33,7 +33,9 @@ BUDGET = FaultBudget(expire_lock=1, time_out=1)
 TIMED = Clock("timed")
 
 
-def timed(clock: Clock = TIMED, budget: FaultBudget = BUDGET, **settings: int) -> ClusterModel:
+def timed_model(
+    clock: Clock = TIMED, budget: FaultBudget = BUDGET, **settings: int
+) -> ClusterModel:
     spec = small_spec("share", budget=budget, records=1, max_records=1)
     spec = spec.but(clock=clock, settings=spec.settings.but(**settings))
     chosen = design("repaired")
@@ -64,14 +66,14 @@ def test_durations_are_told_as_people_say_them() -> None:
 def test_a_tick_is_the_greatest_common_divisor_of_what_can_be_due() -> None:
     assert unit_of((30_000, 10_000, 60_000, -1, 0)) == 10_000
     assert unit_of(()) == 1
-    spec = timed(transaction_scan_ms=4_000).spec
+    spec = timed_model(transaction_scan_ms=4_000).spec
     assert unit(spec) == 2_000
 
 
 def test_time_passes_for_every_deadline_and_stops_at_nothing_left() -> None:
     due = (Deadline(Due.LOCK, (1,), 30, 30), Deadline(Due.DELIVERY, (2,), 0, -1))
-    assert [(d.after, d.by) for d in passed(due, 20)] == [(10, 10), (0, -1)]
-    assert [(d.after, d.by) for d in passed(due, 40)] == [(0, 0), (0, -1)]
+    assert [(d.after, d.by) for d in advance_deadlines(due, 20)] == [(10, 10), (0, -1)]
+    assert [(d.after, d.by) for d in advance_deadlines(due, 40)] == [(0, 0), (0, -1)]
 
 
 def test_the_next_tick_goes_to_what_is_due_next_or_is_one_unit() -> None:
@@ -96,12 +98,12 @@ def test_a_clock_that_cannot_be_is_refused_in_one_sentence(clock: tuple, sentenc
     with pytest.raises(ValueError, match=sentence):
         clock_named(*clock)
     with pytest.raises(BadSpec, match=sentence):
-        timed(Clock(*clock))
+        timed_model(Clock(*clock))
 
 
 def test_a_sender_rests_with_a_timed_clock_only() -> None:
     with pytest.raises(BadSpec, match="a sender rests with a timed clock only"):
-        timed(Clock(backs_off=True))
+        timed_model(Clock(backs_off=True))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,7 @@ def test_without_a_timed_clock_no_time_passes_and_nothing_is_kept_of_it() -> Non
 
 
 def test_a_lock_runs_out_when_its_time_is_over_and_not_before() -> None:
-    model = timed()
+    model = timed_model()
     world = until(model, model.initial(), Due.LOCK)
     (lock,) = (d for d in world.deadlines if d.kind == Due.LOCK)
     expiry = ExpireLock(*lock.place)
@@ -150,7 +152,7 @@ def test_a_lock_runs_out_when_its_time_is_over_and_not_before() -> None:
 
 
 def test_time_does_not_pass_by_what_is_due() -> None:
-    model = timed(Clock("timed", tick="next"), transaction_scan_ms=60_000)
+    model = timed_model(Clock("timed", tick="next"), transaction_scan_ms=60_000)
     world = model.step(until(model, model.initial(), Due.TRANSACTION), Tick()).world
     assert Tick() not in model.enabled(world)
     why = model.why_not(world, Tick())
@@ -158,13 +160,13 @@ def test_time_does_not_pass_by_what_is_due() -> None:
 
 
 def test_a_timer_that_the_budget_forbids_ends_the_time_of_a_run() -> None:
-    model = timed(Clock("timed", tick="next"), FaultBudget())
+    model = timed_model(Clock("timed", tick="next"), FaultBudget())
     world = model.step(until(model, model.initial(), Due.LOCK), Tick()).world
     assert not [a for a in model.enabled(world) if a.KIND in ("expiry", "tick")]
 
 
 def test_a_record_that_is_delivered_anew_has_its_whole_lock_again() -> None:
-    model = timed(Clock("timed", tick="next"))
+    model = timed_model(Clock("timed", tick="next"))
     world = until(model, model.initial(), Due.LOCK)
     first = find(world, (Due.LOCK, next(d.place for d in world.deadlines if d.kind == Due.LOCK)))
     assert first is not None
@@ -189,7 +191,7 @@ def test_a_record_that_is_delivered_anew_has_its_whole_lock_again() -> None:
 def test_a_lock_begins_with_a_delivery_and_not_with_a_write_that_failed(
     because: str, offset: int, left: int
 ) -> None:
-    model = timed()
+    model = timed_model()
     world = model.step(until(model, model.initial(), Due.LOCK), Tick()).world
     states = (RecordState.AVAILABLE, RecordState.ACQUIRED)
     event = RecordsMoved("src-0", "g1", offset, offset, *states, 1, "M1", because)
@@ -199,7 +201,7 @@ def test_a_lock_begins_with_a_delivery_and_not_with_a_write_that_failed(
 
 
 def test_a_transaction_times_out_between_its_timeout_and_the_scan_that_finds_it() -> None:
-    model = timed(Clock("timed"), record_lock_duration_ms=600_000)
+    model = timed_model(Clock("timed"), record_lock_duration_ms=600_000)
     world = until(model, model.initial(), Due.TRANSACTION)
     assert [(d.after, d.by) for d in world.deadlines if d.kind == Due.TRANSACTION] == [
         (60_000, 70_000)
@@ -217,7 +219,7 @@ def test_a_transaction_times_out_between_its_timeout_and_the_scan_that_finds_it(
 
 
 def test_a_transaction_keeps_its_time_while_its_coordinator_moves() -> None:
-    model = timed(Clock("timed"), EVERYTHING)
+    model = timed_model(Clock("timed"), EVERYTHING)
     world = model.step(until(model, model.initial(), Due.TRANSACTION), Tick()).world
     (before,) = (d for d in world.deadlines if d.kind == Due.TRANSACTION)
     home = world.image.home_of("__transaction_state", before.place[0])
@@ -233,7 +235,7 @@ def test_a_transaction_keeps_its_time_while_its_coordinator_moves() -> None:
 
 
 def test_a_bounded_delay_makes_time_wait_for_the_wire() -> None:
-    model = timed(Clock("timed", 0))
+    model = timed_model(Clock("timed", 0))
     world = until(model, model.initial(), Due.LOCK)
     assert world.connections
     moving = [a for a in model.enabled(world) if a.KIND == "deliver"]

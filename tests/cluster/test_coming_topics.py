@@ -36,7 +36,7 @@ BOTH = ("src", "output-A")
 GONE = DeleteTopic("output-A")
 
 
-def answered(model, world, broker, message, source="app-1/asker"):
+def answer_request(model, world, broker, message, source="app-1/asker"):
     """Let a broker take a request; give the answer that it puts on the wire."""
     turn = model.turn(world)
     turn.put_request(source, broker, Envelope(message))
@@ -66,7 +66,7 @@ ASKED = [
 def test_what_names_a_deleted_topic_by_id_or_by_name_has_an_error_for_that(message, error):
     model = model_of(small_spec().but(deletable_topics=BOTH))
     world = model.step(model.initial(), GONE).world
-    answer = answered(model, world, 3, message)
+    answer = answer_request(model, world, 3, message)
     if isinstance(message, ShareAcknowledge):
         assert answer.error is Errors.SHARE_SESSION_NOT_FOUND
     else:
@@ -82,9 +82,9 @@ def test_by_id_nobody_is_refused_a_right_on_a_topic_that_is_gone():
         Fetch((FetchPartition("output-A-0", 0),), 1, True),
         ListOffsets("output-A-0", LATEST_TIMESTAMP, True),
     )
-    assert error_in(answered(model, before, 3, fetch)) is Errors.TOPIC_AUTHORIZATION_FAILED
-    assert error_in(answered(model, after, 3, fetch)) is Errors.UNKNOWN_TOPIC_ID
-    assert answered(model, after, 3, by_name).error is Errors.TOPIC_AUTHORIZATION_FAILED
+    assert error_in(answer_request(model, before, 3, fetch)) is Errors.TOPIC_AUTHORIZATION_FAILED
+    assert error_in(answer_request(model, after, 3, fetch)) is Errors.UNKNOWN_TOPIC_ID
+    assert answer_request(model, after, 3, by_name).error is Errors.TOPIC_AUTHORIZATION_FAILED
 
 
 def test_one_partition_that_is_gone_keeps_the_others_out_of_the_transaction():
@@ -92,7 +92,7 @@ def test_one_partition_that_is_gone_keeps_the_others_out_of_the_transaction():
     world = model.step(model.initial(), GONE).world
     home = world.image.home_of_transactions("txn-1")
     asked = AddPartitionsToTxn((TxnPartitions("txn-1", 9, 0, ("output-A-0", "src-0")),), version=3)
-    (answer,) = answered(model, world, world.image.leader_of(home), asked).results
+    (answer,) = answer_request(model, world, world.image.leader_of(home), asked).results
     assert answer.error_of("output-A-0") is Errors.UNKNOWN_TOPIC_OR_PARTITION
     assert answer.error_of("src-0") is Errors.OPERATION_NOT_ATTEMPTED
 
@@ -114,7 +114,7 @@ def test_what_is_forbidden_is_said_before_what_is_gone_and_the_rest_is_not_attem
     home = world.image.home_of_transactions("txn-1")
     partitions = ("src-0", "output-A-0", "output-B-0")
     asked = AddPartitionsToTxn((TxnPartitions("txn-1", 9, 0, partitions),), version=3)
-    (answer,) = answered(model, world, world.image.leader_of(home), asked).results
+    (answer,) = answer_request(model, world, world.image.leader_of(home), asked).results
     assert [answer.error_of(p) for p in partitions] == [
         Errors.TOPIC_AUTHORIZATION_FAILED,
         Errors.OPERATION_NOT_ATTEMPTED,
@@ -126,11 +126,11 @@ def test_metadata_has_no_id_of_a_topic_that_is_not_there():
     spec = small_spec().but(later_topics=("output-A",))
     model = model_of(spec)
     world = model.initial()
-    (told,) = answered(model, world, 5, Metadata(("output-A",))).topics
+    (told,) = answer_request(model, world, 5, Metadata(("output-A",))).topics
     assert told.topic_id == ""
     outcome = model.step(world, CreateTopic("output-A"))
     assert outcome.events == (TopicCreated("output-A", OUTPUT_ID),)
-    (told,) = answered(model, outcome.world, 5, Metadata(("output-A",))).topics
+    (told,) = answer_request(model, outcome.world, 5, Metadata(("output-A",))).topics
     assert told.topic_id == OUTPUT_ID
     assert outcome.world.image.leader_of("output-A-0") == 3
 

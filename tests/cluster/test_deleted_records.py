@@ -178,4 +178,4 @@ def test_a_record_that_is_deleted_while_a_member_holds_it_is_gone_when_somebody_
     assert share_acquiring.next_fetch_offset(share) == FIRST_OFFSET
     assert share.records[FIRST_OFFSET].state is RecordState.AVAILABLE
     asks = fetches("M1", 1, "src-0", 1)
-    assert share_acquiring.caught(share, asks, model.context(trace.world, 5)).too_early
+    assert share_acquiring.catch_records(share, asks, model.context(trace.world, 5)).too_early

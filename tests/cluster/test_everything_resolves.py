@@ -22,7 +22,7 @@ BY_ITSELF = ("deliver", "load", "replicate", "sender", "application")
 STEPS_MAX = 1_500
 
 
-def calmed(model, world, seed):
+def calm_down(model, world, seed):
     """The world after repairs and whatever happens by itself, and whether it came to rest.
 
     A consumer asks for its offset again and again while a
@@ -43,7 +43,7 @@ def calmed(model, world, seed):
 def at_rest(model, world, seed):
     """The world at rest, after every open transaction that nobody ends has run out of time."""
     while True:
-        world, rests = calmed(model, world, seed)
+        world, rests = calm_down(model, world, seed)
         world = world.but(budget=FaultBudget(time_out=1))
         due = [a for a in model.enabled(world) if isinstance(a, TimeOutTransaction)]
         if not due:
@@ -71,7 +71,7 @@ def test_when_the_faults_stop_everything_is_resolved(flow, replication):
 @pytest.mark.parametrize("flow", ["share", "group"])
 def test_an_undisturbed_loop_puts_out_every_record_once_and_waits_for_more(flow):
     model = model_of(small_spec(flow, records=5))
-    world, rests = calmed(model, model.initial(), 0)
+    world, rests = calm_down(model, model.initial(), 0)
     assert rests
     put_out = [
         record.origin for batch in world.logs["output-A-0"].batches for record in batch.records

@@ -85,7 +85,7 @@ def test_who_asks_is_a_role_of_a_broker_or_a_client_of_a_process(source, words):
 
 def test_numbers_and_rows_have_a_word_for_none():
     assert [naming.number(n) for n in (-1, 0, 7)] == ["none", "0", "7"]
-    assert [naming.listed(row) for row in ((), (1,), ("a", "b"))] == ["nothing", "1", "a, b"]
+    assert [naming.render_list(row) for row in ((), (1,), ("a", "b"))] == ["nothing", "1", "a, b"]
     assert (naming.request_name(None), naming.request_name(ASKS)) == ("nothing", "OffsetFetch")
 
 

@@ -46,7 +46,7 @@ def reading(program=READS, **changes):
     return SEVERAL.spec.but(applications=(app.but(program=program, **changes),))
 
 
-def sent(events, kind):
+def list_sent(events, kind):
     return [e.message for e in events if isinstance(e, MessageSent) and isinstance(e.message, kind)]
 
 
@@ -60,7 +60,7 @@ def test_one_poll_brings_what_all_partitions_have_with_a_fetch_for_each():
     ]
     assert app.consumer.in_hand == ("src-0@100", "src-1@200", "pay-0@300")
     assert app.consumer.current_fetch.batch == ()
-    fetches = sent(events, ShareFetch)
+    fetches = list_sent(events, ShareFetch)
     assert [(f.names, f.session_epoch) for f in fetches] == [
         (("src-0",), 0),
         (("src-1",), 1),
@@ -72,7 +72,7 @@ def test_the_next_poll_says_of_each_record_what_became_of_it_to_who_delivered_it
     _, events = run(reading(), *("app-1 goes on", "quiet") * 3)
     said = {
         fetch.first.partition: [(a.first, a.type) for a in fetch.first.acknowledgements]
-        for fetch in sent(events, ShareFetch)
+        for fetch in list_sent(events, ShareFetch)
         if fetch.first.acknowledgements
     }
     accepted = AcknowledgeType.ACCEPT
@@ -85,7 +85,7 @@ def test_the_next_poll_says_of_each_record_what_became_of_it_to_who_delivered_it
 
 def test_what_is_staged_goes_in_one_request_to_each_leader():
     trace, events = run(SEVERAL.spec, *FIRST_ROUND, "app-1 goes on", "quiet")
-    asked = sent(events, TxnShareAcknowledge)
+    asked = list_sent(events, TxnShareAcknowledge)
     assert [[p.partition for p in request.partitions] for request in asked] == [
         ["src-0", "src-1"],
         ["pay-0"],
@@ -109,7 +109,7 @@ def test_a_part_that_waits_is_forgotten_with_its_connection_and_staged_again():
     assert [len(c.results) for c in calls] == [0]
     trace, events = run(SEVERAL.spec, *arrived, "app-1/producer loses B5", "quiet")
     assert all(not r.calls for r in trace.world.roles.values() if isinstance(r, ShareLeader))
-    assert [len(r.partitions) for r in sent(events, TxnShareAcknowledge)] == [2, 2, 1]
+    assert [len(r.partitions) for r in list_sent(events, TxnShareAcknowledge)] == [2, 2, 1]
     answers = [e.message for e in events if isinstance(e, MessageSent)]
     told = [a for a in answers if isinstance(a, TxnShareAcknowledgeResponse)]
     assert {each.error for a in told for each in a.responses} == {Errors.NONE}
@@ -177,9 +177,9 @@ def test_who_may_not_read_one_of_the_topics_stages_nothing_and_is_told_so_for_al
     spec = SEVERAL.spec.but(acls=acls, placements=together, budget=SEVERAL.spec.budget.but(acls=1))
     forbidden = f"the ACL '{read_pay.words}' is deleted"
     trace, events = run(spec, *FIRST_ROUND, forbidden, "app-1 goes on", "quiet")
-    (request,) = sent(events, TxnShareAcknowledge)
+    (request,) = list_sent(events, TxnShareAcknowledge)
     assert [part.partition for part in request.partitions] == ["src-0", "src-1", "pay-0"]
-    (answer,) = sent(events, TxnShareAcknowledgeResponse)
+    (answer,) = list_sent(events, TxnShareAcknowledgeResponse)
     refused = {each.error for each in answer.responses}
     assert refused == {Errors.TOPIC_AUTHORIZATION_FAILED}
     assert trace.world.applications["app-1"].producer.state_name == "FATAL_ERROR"

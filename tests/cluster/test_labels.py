@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.cluster.actions import Deliver, DeliverLate, ExpireLock, Send
-from kipviz.cluster.behaviour.catalogue import label, named, script_name
+from kipviz.cluster.behaviour.catalogue import label, name_action, script_name
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.scenarios.library import scenario
 
@@ -16,7 +16,7 @@ def test_no_two_things_that_can_happen_at_once_have_one_name() -> None:
         for node in trace.line:
             world = trace.node(node).world
             enabled = model.enabled(world)
-            names = [named(world, action) for action in enabled]
+            names = [name_action(world, action) for action in enabled]
             texts = [script_name(world, action) for action in enabled]
             assert len(set(names)) == len(set(texts)) == len(enabled), (story, node, sorted(texts))
 

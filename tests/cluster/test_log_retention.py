@@ -27,7 +27,7 @@ def retaining(flow: str, budget: FaultBudget, **changes: object) -> ClusterSpec:
     return spec.but(settings=settings, clock=Clock(TIMED, tick=TICKS[1], stamps=True))
 
 
-def played(spec: ClusterSpec, *instructions: str) -> Trace:
+def play_steps(spec: ClusterSpec, *instructions: str) -> Trace:
     model = model_of(spec)
     trace = Trace.start(model, ())
     for instruction in instructions:
@@ -39,20 +39,20 @@ def test_a_share_partition_s_start_follows_when_it_reads_again() -> None:
     """As with records that an operator deletes: what a member holds stays its own until then."""
     spec = retaining("share", FaultBudget(run_out=1), program=SHARE_LOOP, max_records=1)
     reads = ("app-1 goes on", "quiet") * 4
-    trace = played(spec, *reads, *RETAINED)
+    trace = play_steps(spec, *reads, *RETAINED)
     (share,) = trace.world.roles[5, "share_partition_leader", ""].shares.values()
     assert trace.world.logs["src-0"].start_offset > FIRST_OFFSET
     assert (share.start_offset, share.records[FIRST_OFFSET].state) == (
         FIRST_OFFSET,
         RecordState.ACQUIRED,
     )
-    whole = played(spec, *reads, *RETAINED, *("maybe app-1 goes on", "quiet") * 8)
+    whole = play_steps(spec, *reads, *RETAINED, *("maybe app-1 goes on", "quiet") * 8)
     events = [e for at in whole.line for e in whole.node(at).events]
     assert any(isinstance(event, ShareStartFollowed) for event in events)
 
 
 def test_a_consumer_that_is_behind_goes_to_where_the_log_begins() -> None:
-    trace = played(
+    trace = play_steps(
         retaining("group", FaultBudget(run_out=1)), *RETAINED, *("app-1 goes on", "quiet") * 3
     )
     log = trace.world.logs["src-0"]

@@ -10,7 +10,7 @@ from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.transactions import marker_requests as markers
 from kipviz.brokers.transactions import transaction_coordinator as tc
-from kipviz.brokers.transactions.transaction_append import gathered
+from kipviz.brokers.transactions.transaction_append import merge_markers
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster import rejections, topic_authorization
@@ -29,7 +29,7 @@ from kipviz.messages.transactions.transactions import (
     WriteTxnMarkersResponse,
 )
 from kipviz.records.transaction_state import TransactionState
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 S = TransactionState
 HOME = "__transaction_state-0"
@@ -68,7 +68,7 @@ def states(desk: Desk) -> dict[str, TransactionState]:
 
 
 def test_a_new_coordinator_sends_all_markers_for_one_broker_in_one_request():
-    trace, _ = played("kip-98-markers-together", "kafka")
+    trace, _ = play_once("kip-98-markers-together", "kafka")
     sent = [e.message for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
     asked = [m for m in sent if isinstance(m, WriteTxnMarkers)]
     assert [len(m.markers) for m in asked] == [1, 1, 2]
@@ -87,7 +87,7 @@ def test_only_what_goes_to_one_broker_goes_together():
         return Request("markers", broker, message, Role.TRANSACTION_COORDINATOR, HOME, tag)
 
     asked = (to(3, ONE), to(5, ONE), to(3, OTHER))
-    assert gathered(Effects(None, requests=asked)).requests == (to(3, ONE, OTHER), to(5, ONE))
+    assert merge_markers(Effects(None, requests=asked)).requests == (to(3, ONE, OTHER), to(5, ONE))
 
 
 def test_the_results_of_each_transaction_are_its_own(desk):
@@ -134,15 +134,15 @@ def test_a_broker_tells_two_markers_of_one_partition_apart():
     serving, whole = Envelope(BOTH), None
     for _, part in desk.replies:
         assert whole is None
-        serving, whole = topic_authorization.gathered(serving, part)
+        serving, whole = topic_authorization.collect_part(serving, part)
     assert whole == answer(Errors.NONE, REFUSED)
     assert not desk.role.pending
 
 
 def test_a_request_that_is_refused_as_a_whole_is_answered_for_each_transaction():
-    told = rejections.refused(BOTH, Errors.UNSUPPORTED_VERSION)
+    told = rejections.reject_request(BOTH, Errors.UNSUPPORTED_VERSION)
     assert told == answer(Errors.UNSUPPORTED_VERSION, Errors.UNSUPPORTED_VERSION)
-    assert topic_authorization.gathered(Envelope(BOTH), told) == (Envelope(BOTH), told)
+    assert topic_authorization.collect_part(Envelope(BOTH), told) == (Envelope(BOTH), told)
 
 
 def test_the_tag_of_markers_is_stored_as_its_text() -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kipviz.checking.search.symmetry import Renaming, interchangeable, renamed
+from kipviz.checking.search.symmetry import Renaming, interchangeable, rename_value
 from kipviz.cluster.actions import Cut, Deliver, Heal
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.network.network_partition import cut_of, is_cut, narrowed, still_apart
+from kipviz.cluster.network.network_partition import cut_of, is_cut, narrow_cut, still_apart
 from kipviz.cluster.network.partition_sides import BadSides
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, FaultBudget
 from kipviz.cluster.world import World
@@ -182,8 +182,8 @@ def test_a_cut_in_a_renamed_world_is_written_in_order_again() -> None:
         after(Cut("B1/app-1", "B3/app-2")),
         after(Cut("B1/app-2", "B3/app-1")),
     )
-    assert renamed(one, swap).cuts == other.cuts
-    assert swap.world(one) == Renaming({}).world(renamed(one, swap))
+    assert rename_value(one, swap).cuts == other.cuts
+    assert swap.world(one) == Renaming({}).world(rename_value(one, swap))
 
 
 def test_applications_that_a_named_cut_tells_apart_are_not_interchangeable() -> None:
@@ -195,6 +195,6 @@ def test_applications_that_a_named_cut_tells_apart_are_not_interchangeable() -> 
 
 
 def test_a_cut_is_narrowed_by_one_host_at_a_time() -> None:
-    assert list(narrowed(Cut("B1/app-1", "B3"))) == [Cut("B3", "app-1"), Cut("B1", "B3")]
-    assert list(narrowed(Cut("B1", "B3/B5"))) == [Cut("B1", "B5"), Cut("B1", "B3")]
-    assert list(narrowed(Cut("B1", "B3"))) == []
+    assert list(narrow_cut(Cut("B1/app-1", "B3"))) == [Cut("B3", "app-1"), Cut("B1", "B3")]
+    assert list(narrow_cut(Cut("B1", "B3/B5"))) == [Cut("B1", "B5"), Cut("B1", "B3")]
+    assert list(narrow_cut(Cut("B1", "B3"))) == []

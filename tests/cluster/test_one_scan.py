@@ -9,7 +9,7 @@ from kipviz.cluster.actions import ClusterAction, Step, Tick, TimeOutTransaction
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.timing.clock import Clock
-from kipviz.cluster.timing.deadlines import scanned
+from kipviz.cluster.timing.deadlines import scan_overdue
 from kipviz.cluster.world import World
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.explanations.sentences import tell
@@ -51,7 +51,7 @@ def open_in(world: World) -> int:
     return states(world).count(TransactionState.ONGOING)
 
 
-def overdue(model: ClusterModel) -> tuple[World, list[TimeOutTransaction]]:
+def run_until_overdue(model: ClusterModel) -> tuple[World, list[TimeOutTransaction]]:
     """Let time pass until a scan finds something, with both transactions open."""
     world = until(model, model.initial(), lambda world: open_in(world) == 2)
     while not late(model, world):
@@ -71,7 +71,7 @@ def states(world: World) -> list[TransactionState]:
 
 def test_what_is_overdue_at_one_broker_is_aborted_by_one_scan() -> None:
     model = two()
-    world, able = overdue(model)
+    world, able = run_until_overdue(model)
     after = [model.step(world, a).world for a in able]
     assert len(after) == 2
     assert after[0] == after[1], "whichever is named, it is the same scan"
@@ -84,23 +84,23 @@ def test_what_is_overdue_at_one_broker_is_aborted_by_one_scan() -> None:
 
 def test_what_is_not_overdue_waits_for_a_later_scan() -> None:
     model = two(timeout_ms=90_000)
-    world, (only,) = overdue(model)
-    assert scanned(world, only) == ("txn-1",)
+    world, (only,) = run_until_overdue(model)
+    assert scan_overdue(world, only) == ("txn-1",)
     assert open_in(model.step(world, only).world) == 1
     assert tell(world, only, ()).sentence.endswith("aborts it.")
 
 
 def test_a_broker_does_not_scan_what_another_one_coordinates() -> None:
     model = two(homes=50)
-    world, able = overdue(model)
+    world, able = run_until_overdue(model)
     assert len({a.broker for a in able}) == 2
     for one in able:
-        assert scanned(world, one) == (one.transactional_id,)
+        assert scan_overdue(world, one) == (one.transactional_id,)
         assert open_in(model.step(world, one).world) == 1
 
 
 def test_without_a_clock_each_is_found_for_itself() -> None:
     model = two(Clock())
-    world, able = overdue(model)
+    world, able = run_until_overdue(model)
     assert len(able) == 2
     assert [open_in(model.step(world, a).world) for a in able] == [1, 1]

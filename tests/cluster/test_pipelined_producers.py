@@ -28,7 +28,7 @@ def spec_of(version: int = 2, room: int = 0, **changes: object) -> ClusterSpec:
     return spec.but(applications=(app.but(max_in_flight=5, buffer=room),))
 
 
-def written(world) -> list[list[int]]:
+def list_written(world) -> list[list[int]]:
     """The source offsets of what each transaction has written to the output, in the log's order."""
     found: list[list[int]] = []
     open_: dict[int, list[int]] = {}
@@ -60,7 +60,7 @@ def test_whatever_goes_wrong_each_record_is_committed_once_and_in_order(version,
             assert not ledger.broken, (seed, action, ledger.broken)
             batches = outcome.world.applications["app-1"].producer.accumulator.batches
             most = max(most, sum(b.broker >= 0 for b in batches))
-        for offsets in written(outcome.world):
+        for offsets in list_written(outcome.world):
             assert offsets == sorted(set(offsets)), (seed, offsets)
             several += len(offsets) > 1
     assert most > 1

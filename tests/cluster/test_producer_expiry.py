@@ -18,7 +18,7 @@ from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.setting_changes import changed
+from kipviz.scenarios.setting_changes import apply_changes
 from tests.cluster.test_timers import at, go, running
 from tests.scenarios.story import after
 
@@ -30,7 +30,7 @@ TIMED = ("clock=timed", "tick=next")
 
 def model_of(faults: str, *settings: str) -> ClusterModel:
     known = scenario(STORY)
-    spec, chosen = changed(known.spec, design("kafka"), settings)
+    spec, chosen = apply_changes(known.spec, design("kafka"), settings)
     return known.but(spec=spec).model(chosen, budget_of(faults))
 
 
@@ -97,7 +97,7 @@ def one_record(faults: str, *settings: str) -> ClusterModel:
     known, lines = scenario(STORY), programs.SEND_FOUR
     app = known.spec.applications[0].but(program=(*lines[:2], lines[-1]))
     spec = known.spec.but(applications=(app,), records=(("src-0", 100, ("a",)),))
-    spec, chosen = changed(spec, design("kafka"), settings)
+    spec, chosen = apply_changes(spec, design("kafka"), settings)
     return known.but(spec=spec).model(chosen, budget_of(faults))
 
 

@@ -75,7 +75,7 @@ def test_a_record_that_says_nothing_moves_no_transaction():
     assert role.transactions["my-txn"].producer_id == 9
 
 
-def decided(state, *partitions, epoch=1, pid=9, name="my-txn"):
+def decision_record(state, *partitions, epoch=1, pid=9, name="my-txn"):
     return TransactionRecord(name, pid, epoch, state, partitions)
 
 
@@ -86,12 +86,12 @@ def decided(state, *partitions, epoch=1, pid=9, name="my-txn"):
 def test_a_transaction_is_decided_once_in_the_epoch_that_it_was_carried_out_in(state, committed):
     """KIP-890: the record of the decision has the next epoch, the batches have the one before."""
     role = TransactionCoordinator(STATE, 0)
-    first = decided(TransactionState.ONGOING, "out-0", "out-1", epoch=0)
+    first = decision_record(TransactionState.ONGOING, "out-0", "out-1", epoch=0)
     role, told = _transactions(role, entry(STATE, first))
     assert told == (
         TransactionMoved("my-txn", 9, 0, None, TransactionState.ONGOING, ("out-0", "out-1")),
     )
-    record = decided(state, "out-0", "out-1")
+    record = decision_record(state, "out-0", "out-1")
     role, told = _transactions(role, entry(STATE, record, base=1))
     assert told == (
         TransactionMoved("my-txn", 9, 1, TransactionState.ONGOING, state, ("out-0", "out-1")),
@@ -104,14 +104,17 @@ def test_a_transaction_is_decided_once_in_the_epoch_that_it_was_carried_out_in(s
 def test_a_decision_that_is_the_first_that_is_left_of_its_transaction_is_told_as_it_stands():
     """Compaction may have taken the records before it away."""
     role = TransactionCoordinator(STATE, 0)
-    record = decided(TransactionState.PREPARE_ABORT, "out-0", pid=0)
+    record = decision_record(TransactionState.PREPARE_ABORT, "out-0", pid=0)
     _, told = _transactions(role, entry(STATE, record))
     assert told[-1] == TransactionDecided("my-txn", 0, 1, False)
 
 
 def test_a_tombstone_deletes_a_transaction_by_its_name_and_no_other_one():
     role = TransactionCoordinator(STATE, 0)
-    records = (decided(TransactionState.EMPTY), decided(TransactionState.EMPTY, name="other"))
+    records = (
+        decision_record(TransactionState.EMPTY),
+        decision_record(TransactionState.EMPTY, name="other"),
+    )
     role, _ = _transactions(role, entry(STATE, *records))
     role, _ = _transactions(role, entry(STATE, PassedOver(GONE, "other"), gone=("other",)))
     assert list(role.transactions.keys()) == ["my-txn"]
@@ -119,9 +122,9 @@ def test_a_tombstone_deletes_a_transaction_by_its_name_and_no_other_one():
 
 def test_a_marker_leaves_the_partitions_that_its_transaction_still_waits_for():
     role = TransactionCoordinator(STATE, 0)
-    waiting = decided(TransactionState.PREPARE_COMMIT, "out-0", "out-1")
-    another = decided(TransactionState.PREPARE_COMMIT, "out-0", pid=8, name="another")
-    ongoing = decided(TransactionState.ONGOING, "out-0", pid=7, name="ongoing")
+    waiting = decision_record(TransactionState.PREPARE_COMMIT, "out-0", "out-1")
+    another = decision_record(TransactionState.PREPARE_COMMIT, "out-0", pid=8, name="another")
+    ongoing = decision_record(TransactionState.ONGOING, "out-0", pid=7, name="ongoing")
     role, _ = _transactions(role, entry(STATE, waiting, another, ongoing))
     groups = GroupCoordinator(OFFSETS)
     roles = Table.of({"groups": groups, "transactions": role})

@@ -23,7 +23,7 @@ from kipviz.designs.catalogue import design
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.setting_changes import BadChange, changed
+from kipviz.scenarios.setting_changes import BadChange, apply_changes
 from tests.checking.counts import TIMED as COUNTS
 from tests.cluster.small_clusters import HOSTILE
 
@@ -37,7 +37,7 @@ FIND = (Line("kafka-transactions.sh find-hanging", Call.FIND_HANGING, target="ou
 def model_of(story: str, faults: str, *settings: str, name: str = "") -> ClusterModel:
     known = scenario(story)
     chosen = design(name or known.designs[0])
-    spec, under = changed(known.spec, chosen, settings)
+    spec, under = apply_changes(known.spec, chosen, settings)
     return known.but(spec=spec).model(under, budget_of(faults))
 
 
@@ -186,7 +186,7 @@ def test_a_search_sets_the_clock_back_and_nothing_else():
     model = model_of(LONG, "time_out=1", *STAMPED)
     assert horizon_of(model.spec) == OLDEST_MS
     for _, world in walk(model, 2):
-        shared = model.shared(world)
+        shared = model.share_tables(world)
         assert shared.now_ms == OLDEST_MS
         assert model.search_key(shared) == model.search_key(world)
         assert timeless(shared) == timeless(world)
@@ -209,7 +209,7 @@ def test_records_carry_their_time_with_a_timed_clock_only():
     with pytest.raises(BadSpec, match="records carry their time with a timed clock only"):
         check(known.but(clock=known.clock.but(stamps=True)))
     with pytest.raises(BadChange, match="stamps must be true or false, not 'yes'"):
-        changed(known, design("repaired"), ("clock=timed", "stamps=yes"))
+        apply_changes(known, design("repaired"), ("clock=timed", "stamps=yes"))
 
 
 def test_who_asks_for_long_silence_needs_times_in_records():
@@ -227,7 +227,7 @@ def test_a_search_tells_how_old_a_record_is_as_far_as_a_group_that_begins_by_dur
     None
 ):
     story = scenario("kip-932-slow-member")
-    spec, _ = changed(story.spec, design("kafka"), STAMPED)
+    spec, _ = apply_changes(story.spec, design("kafka"), STAMPED)
     begins = GroupConfig("g1", auto_offset_reset="by_duration:PT10S")
     looks_back = spec.but(group_configs=(begins,))
     check(looks_back)

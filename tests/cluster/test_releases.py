@@ -16,7 +16,14 @@ from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
-from kipviz.messages.cluster.releases import NAMES, RELEASES, UnknownRelease, knows, release, spoken
+from kipviz.messages.cluster.releases import (
+    NAMES,
+    RELEASES,
+    UnknownRelease,
+    knows,
+    lower_version,
+    release,
+)
 from kipviz.messages.events import MessageSent, NotSent
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offset
 from kipviz.messages.logs.producing import PartitionProduceData, Produce
@@ -55,8 +62,8 @@ def test_releases_are_in_order_and_what_one_knows_the_next_one_does() -> None:
 def test_a_request_goes_out_in_the_newest_version_that_both_ends_know(
     name: str, version: int
 ) -> None:
-    assert spoken(release(name), OFFSETS).spoken == version
-    assert spoken(release(name), OFFSETS.but(version=2)).spoken == 2
+    assert lower_version(release(name), OFFSETS).spoken == version
+    assert lower_version(release(name), OFFSETS.but(version=2)).spoken == 2
 
 
 def test_a_binary_knows_what_its_branch_has() -> None:
@@ -67,8 +74,8 @@ def test_a_binary_knows_what_its_branch_has() -> None:
     staging = stages("t", "g", 9, 0, "M1", 1, "src-0", ())
     assert [known.name for known in RELEASES if knows(known, staging)] == [NEW]
     produce = Produce("t", (PartitionProduceData("out-0", 9, 0, 0, ()),))
-    assert spoken(release("3.6"), produce).spoken == 9
-    assert spoken(release("3.6"), EndTxn("t", 9, 0, True)).spoken == 3
+    assert lower_version(release("3.6"), produce).spoken == 9
+    assert lower_version(release("3.6"), EndTxn("t", 9, 0, True)).spoken == 3
     with pytest.raises(UnknownRelease, match=r"the releases are 2\.4, 3\.5"):
         release("0.8")
 
@@ -79,8 +86,8 @@ def test_a_binary_from_before_kip_447_knows_of_no_member_and_of_no_stable_offset
     assert knows(before, OFFSETS.but(member_id="", member_epoch=-1))
     assert knows(later, OFFSETS)
     asked = fetch_offset("g", "src-0", require_stable=True)
-    assert spoken(before, asked) == asked.but(version=6, require_stable=False)
-    assert spoken(later, asked) == asked.but(version=8)
+    assert lower_version(before, asked) == asked.but(version=6, require_stable=False)
+    assert lower_version(later, asked) == asked.but(version=8)
 
 
 def test_the_gate_of_kip_447_stays_closed_for_one_broker_from_before_it() -> None:

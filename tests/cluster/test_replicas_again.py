@@ -14,7 +14,7 @@ from tests.cluster.small_clusters import model_of, small_spec
 LAST = "WriteTxnMarkersResponse from B5 arrives at B5/markers"
 
 
-def known(world: World) -> TransactionMetadata | None:
+def find_transaction(world: World) -> TransactionMetadata | None:
     home = world.image.home_of("__transaction_state", "txn-1")
     role = world.roles[(world.image.leader_of(home), "transaction_coordinator", home)]
     found: TransactionMetadata | None = role.transactions.get("txn-1")
@@ -42,7 +42,7 @@ def test_a_completion_without_replicas_is_logged_when_one_is_back() -> None:
     model = model_of(spec, "kafka")
     world = model.initial()
     for _ in range(60):
-        left = known(world)
+        left = find_transaction(world)
         if waits_for(model, world, LAST) and left and left.partitions == ("output-A-0",):
             break
         world = goes_on(model, world)
@@ -50,10 +50,10 @@ def test_a_completion_without_replicas_is_logged_when_one_is_back() -> None:
         world = model.step(world, CrashBroker(broker)).world
     (last,) = waits_for(model, world, LAST)
     world = model.step(world, last).world
-    waits = known(world)
+    waits = find_transaction(world)
     assert waits is not None
     assert (waits.state, waits.partitions) == (TransactionState.PREPARE_COMMIT, ())
     world = model.step(world, StartBroker(7)).world
-    done = known(world)
+    done = find_transaction(world)
     assert done is not None
     assert done.state is TransactionState.COMPLETE_COMMIT

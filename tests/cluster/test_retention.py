@@ -13,7 +13,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.views.reasons import causes
 from kipviz.views.role_cards import remaining_time
 from tests.cluster.test_timers import at, running
-from tests.scenarios.story import after, played
+from tests.scenarios.story import after, play_once
 
 MODERN, CLASSIC = "kip-211-idle-modern", "kip-211-idle-classic"
 WEEK, CHECK = 60_000, 10_000
@@ -72,7 +72,7 @@ def test_a_new_coordinator_goes_on_counting(story: str, kind: str) -> None:
 def test_what_is_committed_again_is_counted_anew() -> None:
     gone = after(MODERN, "kafka", "The next check: older than a week, and without a subscriber")
     assert ages(gone) == []
-    assert ages(played(MODERN, "kafka")[0].world) == [WEEK]
+    assert ages(play_once(MODERN, "kafka")[0].world) == [WEEK]
 
 
 def test_how_old_an_offset_is_is_in_its_coordinator() -> None:

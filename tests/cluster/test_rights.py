@@ -40,8 +40,8 @@ from kipviz.messages.shares.share_groups import (
 from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
-from tests.clients.parts import changed, producer_of
-from tests.messages.shares import fetched, fetches
+from tests.clients.parts import change, producer_of
+from tests.messages.shares import fetch_response, fetches
 from tests.scenarios.story import after
 
 SPEC = scenario("kip-11-name-lost").spec
@@ -58,7 +58,7 @@ def model(**changes: Any) -> ClusterModel:
     return ClusterModel(spec, KAFKA.broker_rules(), KAFKA.client_rules())
 
 
-def answered(world: World, source: str, broker: int, request: Message) -> tuple[World, Any]:
+def answer_request(world: World, source: str, broker: int, request: Message) -> tuple[World, Any]:
     """What a broker answers at once to a request that has just arrived, and the world after it."""
     turn = Turn(world, SPEC, KAFKA.broker_rules(), KAFKA.client_rules())
     turn.put_request(source, broker, Envelope(request))
@@ -138,7 +138,7 @@ def test_offsets_outside_a_transaction_are_judged_one_topic_at_a_time_too() -> N
     world = model().initial()
     at = world.image.leader_of("__consumer_offsets-7")
     request = OffsetCommit(GROUP, "C1", 2, OFFSETS)
-    done, answer = answered(world, "app-1/consumer", at, request)
+    done, answer = answer_request(world, "app-1/consumer", at, request)
     assert answer.error is Errors.NONE
     assert answer.refused == (RefusedOffset("output-B-0", REFUSED),)
     role = done.roles[at, "group_coordinator", "__consumer_offsets-7"]
@@ -147,10 +147,10 @@ def test_offsets_outside_a_transaction_are_judged_one_topic_at_a_time_too() -> N
 
 def test_a_topic_that_may_not_be_seen_has_no_id() -> None:
     asked = Metadata(("src", "output-B"))
-    _, answer = answered(model().initial(), "app-1/producer", 1, asked)
+    _, answer = answer_request(model().initial(), "app-1/producer", 1, asked)
     assert answer.error is Errors.NONE
     assert answer.topics == (TopicId("src", SOURCE_ID), TopicId("output-B", "", REFUSED))
-    _, hidden = answered(model(acls=()).initial(), "app-1/producer", 1, asked)
+    _, hidden = answer_request(model(acls=()).initial(), "app-1/producer", 1, asked)
     assert [t.error for t in hidden.topics] == [REFUSED, REFUSED]
     assert OUTPUT_ID not in repr(hidden)
 
@@ -165,8 +165,8 @@ def test_a_share_fetch_goes_on_with_the_partitions_that_may_be_read() -> None:
     assert without(FETCH, ("other",)) == fetches(
         "M1", 1, "src-0", 1, further=("src-1",), wait=False
     )
-    answer = add_topic_errors(fetched(Errors.NONE, "other-0"), FETCH, ("src",))
-    assert answer == fetched(Errors.NONE, "other-0", refused=("src-0", "src-1"))
+    answer = add_topic_errors(fetch_response(Errors.NONE, "other-0"), FETCH, ("src",))
+    assert answer == fetch_response(Errors.NONE, "other-0", refused=("src-0", "src-1"))
 
 
 def test_acknowledgements_of_a_refused_topic_are_refused_with_it() -> None:
@@ -176,16 +176,16 @@ def test_acknowledgements_of_a_refused_topic_are_refused_with_it() -> None:
     left = without(with_acks, ("src",))
     assert isinstance(left, ShareFetch)
     assert left.first.acknowledgements == ()
-    answer = add_topic_errors(fetched(Errors.NONE, "other-0"), with_acks, ("src",))
+    answer = add_topic_errors(fetch_response(Errors.NONE, "other-0"), with_acks, ("src",))
     assert isinstance(answer, ShareFetchResponse)
     assert answer.responses[0].acknowledge_error is REFUSED
 
 
 def test_a_share_consumer_throws_when_a_poll_finds_nothing_else() -> None:
     """What was found comes first. Source: ShareFetchCollector.collect."""
-    me = changed(share_consumer.ShareConsumer("c", "g1", "M1", 1, "src-0", 1), session_epoch=1)
-    me = changed(me, on_wire=FETCH, on_wire_broker=5)
-    answer = fetched(Errors.NONE, "src-0", refused=("other-0",))
+    me = change(share_consumer.ShareConsumer("c", "g1", "M1", 1, "src-0", 1), session_epoch=1)
+    me = change(me, on_wire=FETCH, on_wire_broker=5)
+    answer = fetch_response(Errors.NONE, "src-0", refused=("other-0",))
     thrown = share_consumer.on_response(me, answer)
     assert thrown.error == "ShareFetch: TOPIC_AUTHORIZATION_FAILED"
     assert thrown.sessions.epoch == 2
@@ -194,7 +194,7 @@ def test_a_share_consumer_throws_when_a_poll_finds_nothing_else() -> None:
 def test_a_refused_topic_ends_the_producer_whatever_else_the_answer_says() -> None:
     """TxnOffsetCommitHandler does not list this error: it is unexpected, and so fatal."""
     request = TxnOffsetCommit("t", "g", 9, 0, "C1", 2, OFFSETS)
-    me = changed(producer_of("p", "t", state=ProducerState.IN_TRANSACTION), on_wire=request)
+    me = change(producer_of("p", "t", state=ProducerState.IN_TRANSACTION), on_wire=request)
     refused = (RefusedOffset("output-B-0", REFUSED),)
     for error in (Errors.NONE, Errors.NOT_COORDINATOR):
         ended = on_response(me, TxnOffsetCommitResponse(error, refused))

@@ -25,7 +25,7 @@ from kipviz.messages.groups.groups import (
 )
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
-from tests.clients.parts import changed, producer_of
+from tests.clients.parts import change, producer_of
 from tests.scenarios.story import after
 
 SPEC = scenario("kip-11-name-lost").spec
@@ -45,7 +45,7 @@ def a_transaction_is_open() -> World:
     return after("kip-11-source-lost", "kafka", "A transaction is open")
 
 
-def sent(world: World, request: Any, at: int) -> Turn:
+def send_request(world: World, request: Any, at: int) -> Turn:
     """A request that has arrived at a broker; whoever that broker has to ask has answered."""
     turn = Turn(world, SPEC, KAFKA.broker_rules(), KAFKA.client_rules())
     turn.put_request("app-1/producer", at, Envelope(request))
@@ -56,7 +56,7 @@ def sent(world: World, request: Any, at: int) -> Turn:
     return turn
 
 
-def said(turn: Turn, request: TxnOffsetCommit, at: int) -> dict[str, Errors]:
+def read_answer(turn: Turn, request: TxnOffsetCommit, at: int) -> dict[str, Errors]:
     """What the answer comes to, partition by partition, as it stands in its bytes."""
     (envelope,) = turn.connections["app-1/producer", at].responses
     answer = envelope.message
@@ -93,9 +93,9 @@ def test_the_id_is_resolved_then_the_right_is_asked_for_then_the_partition(
     topic = READABLE if allowed else FORBIDDEN
     partition = f"{topic}-{0 if there else 9}"
     request = commit(partition, old=() if known else (topic,), version=version)
-    turn = sent(world, request, at)
+    turn = send_request(world, request, at)
     expected = error_of(version, known=known, allowed=allowed, there=there)
-    assert said(turn, request, at) == {partition: expected}
+    assert read_answer(turn, request, at) == {partition: expected}
     staged = turn.roles[at, "group_coordinator", HERE].pending.get(9, ())
     assert bool(staged) == (expected is E.NONE)
 
@@ -107,13 +107,13 @@ def test_each_topic_of_a_request_has_the_error_that_it_would_have_alone(
     world = a_transaction_is_open()
     at = world.image.leader_of(HERE)
     request = commit("src-0", "src-9", "output-A-0", "output-A-9", old=old)
-    turn = sent(world, request, at)
+    turn = send_request(world, request, at)
     expected = {
         p: error_of(6, known=topic not in old, allowed=topic == READABLE, there=p.endswith("-0"))
         for p in ("src-0", "src-9", "output-A-0", "output-A-9")
         for topic in (p.rpartition("-")[0],)
     }
-    assert said(turn, request, at) == expected
+    assert read_answer(turn, request, at) == expected
     pending = turn.roles[at, "group_coordinator", HERE].pending.get(9, ())
     assert [p.partition for p in pending] == [p for p in expected if expected[p] is E.NONE]
 
@@ -132,8 +132,8 @@ def test_the_name_and_the_group_are_asked_for_before_any_id_is_looked_at(
     acls = tuple(acl for acl in RIGHTS if acl != lacks)
     at = world.image.leader_of(HERE)
     request = commit("src-0", old=(READABLE,))
-    turn = sent(world.but(image=world.image.but(acls=acls)), request, at)
-    assert said(turn, request, at) == {"src-0": error}
+    turn = send_request(world.but(image=world.image.but(acls=acls)), request, at)
+    assert read_answer(turn, request, at) == {"src-0": error}
 
 
 def test_a_broker_that_is_no_coordinator_looks_for_the_topics_all_the_same() -> None:
@@ -142,9 +142,9 @@ def test_a_broker_that_is_no_coordinator_looks_for_the_topics_all_the_same() -> 
     home = world.image.leader_of(HERE)
     at = next(b for b in (1, 2, 3, 4, 5) if b != home)
     gone = commit("src-0", old=(READABLE,))
-    assert said(sent(world, gone, at), gone, at) == {"src-0": E.UNKNOWN_TOPIC_ID}
+    assert read_answer(send_request(world, gone, at), gone, at) == {"src-0": E.UNKNOWN_TOPIC_ID}
     good = commit("src-0")
-    assert said(sent(world, good, at), good, at) == {"src-0": E.NOT_COORDINATOR}
+    assert read_answer(send_request(world, good, at), good, at) == {"src-0": E.NOT_COORDINATOR}
 
 
 def test_a_right_to_read_everything_does_not_find_a_topic_that_is_gone() -> None:
@@ -153,8 +153,8 @@ def test_a_right_to_read_everything_does_not_find_a_topic_that_is_gone() -> None
     acls = (*(world.image.acls or ()), everything)
     at = world.image.leader_of(HERE)
     request = commit("src-0", "output-A-0", old=(FORBIDDEN,))
-    turn = sent(world.but(image=world.image.but(acls=acls)), request, at)
-    assert said(turn, request, at) == {"src-0": E.NONE, "output-A-0": E.UNKNOWN_TOPIC_ID}
+    turn = send_request(world.but(image=world.image.but(acls=acls)), request, at)
+    assert read_answer(turn, request, at) == {"src-0": E.NONE, "output-A-0": E.UNKNOWN_TOPIC_ID}
 
 
 def test_offsets_outside_a_transaction_that_are_nowhere_have_one_error_each() -> None:
@@ -162,7 +162,7 @@ def test_offsets_outside_a_transaction_that_are_nowhere_have_one_error_each() ->
     world = a_transaction_is_open()
     at = world.image.leader_of(HERE)
     offsets = tuple(GroupOffset(p, 7) for p in ("src-9", "output-A-0"))
-    turn = sent(world, OffsetCommit(GROUP, "C1", 2, offsets), at)
+    turn = send_request(world, OffsetCommit(GROUP, "C1", 2, offsets), at)
     (envelope,) = turn.connections["app-1/producer", at].responses
     refused = (RefusedOffset("output-A-0", E.TOPIC_AUTHORIZATION_FAILED),)
     assert envelope.message == OffsetCommitResponse(E.UNKNOWN_TOPIC_OR_PARTITION, refused)
@@ -172,6 +172,6 @@ def test_a_producer_whose_offsets_are_nowhere_sends_all_of_them_again_after_the_
     request = commit("src-0", "output-A-9", old=(READABLE,))
     me = producer_of("p", "t", state=ProducerState.IN_TRANSACTION, topics=TopicIds(looks_up=True))
     own = (RefusedOffset("output-A-9", E.UNKNOWN_TOPIC_OR_PARTITION),)
-    me = on_response(changed(me, on_wire=request), TxnOffsetCommitResponse(E.UNKNOWN_TOPIC_ID, own))
+    me = on_response(change(me, on_wire=request), TxnOffsetCommitResponse(E.UNKNOWN_TOPIC_ID, own))
     assert (me.manager.queue, me.manager.topics.refused) == ((request,), True)
     assert next_request(me) is None

@@ -28,7 +28,7 @@ for seed in range(2):
 """
 
 
-def written(hash_seed: str, name: str, flow: str) -> bytes:
+def write_run(hash_seed: str, name: str, flow: str) -> bytes:
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", RUN, name, flow],
@@ -45,6 +45,6 @@ def written(hash_seed: str, name: str, flow: str) -> bytes:
     ("name", "flow"), [("repaired", "share"), ("as-written", "share-abort"), ("repaired", "group")]
 )
 def test_a_hostile_run_is_byte_for_byte_the_same_under_two_hash_seeds(name, flow):
-    one, other = written("1", name, flow), written("20261121", name, flow)
+    one, other = write_run("1", name, flow), write_run("20261121", name, flow)
     assert one == other
     assert one.count(b"\n") > 800

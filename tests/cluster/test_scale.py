@@ -9,7 +9,7 @@ from kipviz.checking.judging.faults import CALM
 from kipviz.cluster.actions import Deliver, Step
 from kipviz.core.scheduler import Scheduler
 from kipviz.core.traces.trace import Trace
-from tests.bench.bench_scale import BROKERS, RECORDS, model_of, walked
+from tests.bench.bench_scale import BROKERS, RECORDS, model_of, walk
 
 MOST = 2_000
 STEPS = 1_500
@@ -17,10 +17,10 @@ STEPS = 1_500
 
 def test_a_step_of_twenty_producers_and_twenty_share_consumers_keeps_at_most_2_kb() -> None:
     model, dice = model_of(20, 4, BROKERS, RECORDS), Scheduler(7, CALM.profile)
-    trace, _ = walked(Trace.start(model), dice, 1_000, 1)
+    trace, _ = walk(Trace.start(model), dice, 1_000, 1)
     gc.collect()  # also empties the interpreter's lists of free objects, which would hide what is kept
     tracemalloc.start()
-    kept, _ = walked(trace, dice, STEPS, trace.depth + 1)
+    kept, _ = walk(trace, dice, STEPS, trace.depth + 1)
     gc.collect()
     used = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
@@ -31,7 +31,7 @@ def test_a_step_of_twenty_producers_and_twenty_share_consumers_keeps_at_most_2_k
 def test_what_happens_again_and_again_is_one_object() -> None:
     """A run keeps every action; arrivals and lines of a program are most of them."""
     model, dice = model_of(1, 1, BROKERS, 100), Scheduler(7, CALM.profile)
-    trace, _ = walked(Trace.start(model), dice, 300, 1)
+    trace, _ = walk(Trace.start(model), dice, 300, 1)
     taken = [trace.node(node).action for node in trace.line[1:]]
     often = [action for action in taken if isinstance(action, Deliver | Step)]
     assert len({id(action) for action in often}) == len(set(often)) < len(often) / 4

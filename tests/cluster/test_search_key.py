@@ -21,16 +21,16 @@ def test_a_key_is_the_same_for_who_met_much_and_for_who_met_nothing(name: str, f
         for _, _, outcome in steps_of(model, seed, 120):
             world = outcome.world
             assert model.search_key(world) == SearchKeys().of(world)
-            assert model.shared(world).digest == world.digest
+            assert model.share_tables(world).digest == world.digest
 
 
 def test_what_waits_is_made_of_what_was_met_first() -> None:
     model = model_of(small_spec("share", applications=2), "repaired")
     first = [outcome.world for _, _, outcome in steps_of(model, 1, 60)]
-    kept = [model.shared(world) for world in first]
+    kept = [model.share_tables(world) for world in first]
     again = [outcome.world for _, _, outcome in steps_of(model_of(model.spec, "repaired"), 1, 60)]
     assert again == first
-    assert all(_is_made_of(model.shared(a), k) for a, k in zip(again, kept, strict=True))
+    assert all(_is_made_of(model.share_tables(a), k) for a, k in zip(again, kept, strict=True))
 
 
 def _is_made_of(one: World, other: World) -> bool:

@@ -14,7 +14,7 @@ from kipviz.cluster.specs.session_config import (
     ConfigException,
     SessionConfig,
     SessionSpec,
-    configured,
+    configure,
     parse,
 )
 from kipviz.cluster.specs.spec import BadSpec
@@ -24,7 +24,7 @@ from kipviz.scenarios.applications import session_programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
-from kipviz.scenarios.setting_changes import BadChange, changed
+from kipviz.scenarios.setting_changes import BadChange, apply_changes
 
 LEAST = {"transactional.id": "my-txn", "bootstrap.servers": "b1:9092,b3:9092"}
 STORY = scenario("kip-1310-heartbeat")
@@ -114,7 +114,7 @@ def test_an_application_that_gets_a_session_may_have_had_kafkas_number_in_flight
     (app,) = STORY.spec.applications
     plain = profile.of_application(app.but(session=None, max_in_flight=DEFAULT_NUMBER))
     assert plain.max_in_flight == (MAX_IN_FLIGHT if profile is KAFKA else 1)
-    for each in (plain.but(session=SessionSpec()), configured(plain, LEAST)):
+    for each in (plain.but(session=SessionSpec()), configure(plain, LEAST)):
         assert each.max_in_flight == 1
         check(STORY.spec.but(applications=(each,)))
 
@@ -129,14 +129,14 @@ def test_a_number_in_flight_that_is_set_with_a_session_is_refused() -> None:
 
 def test_the_time_out_of_a_session_is_a_setting_under_kafkas_name() -> None:
     name = "app-1.transaction.session.timeout.ms"
-    spec, _ = changed(STORY.spec, REPAIRED, [f"{name}=-1"])
+    spec, _ = apply_changes(STORY.spec, REPAIRED, [f"{name}=-1"])
     assert spec.applications[0].session.session_timeout_ms == OFF
     for value in ("-7", "0", "soon"):
         with pytest.raises(BadChange, match=f"Invalid value {value} for configuration transaction"):
-            changed(STORY.spec, REPAIRED, [f"{name}={value}"])
+            apply_changes(STORY.spec, REPAIRED, [f"{name}={value}"])
 
 
-def ran(app, *steps):
+def run_app(app, *steps):
     spec = STORY.spec.but(applications=(app,))
     model = STORY.but(spec=spec).model(REPAIRED)
     trace = Trace.start(model, PROPERTIES)
@@ -151,8 +151,8 @@ TURN = ("app-1 goes on", "quiet", "app-1 goes on")
 def test_a_time_limit_that_the_broker_does_not_allow_is_refused_by_the_broker() -> None:
     (app,) = STORY.spec.applications
     for limit in (-5, 0, 900_001):
-        app = configured(app, {**LEAST, "transaction.timeout.ms": limit})
-        assert ran(app, *TURN).ended == (
+        app = configure(app, {**LEAST, "transaction.timeout.ms": limit})
+        assert run_app(app, *TURN).ended == (
             "initialize() threw InitProducerId: INVALID_TRANSACTION_TIMEOUT"
         )
 
@@ -161,10 +161,12 @@ def test_a_session_that_is_configured_by_the_page_cannot_prepare() -> None:
     """KIP-1310 2.1 has prepareTransaction(); 2.2 lacks what KIP-939 asks for."""
     (app,) = STORY.spec.applications
     program = (*session_programs.COPY[:4], session_programs.TWO_PHASE_SESSION[5])
-    app = configured(
+    app = configure(
         app.but(program=program), {**LEAST, "transaction.two.phase.commit.enable": "true"}
     )
-    ended = ran(app, *TURN, *TURN, "app-1 goes on", "app-1 goes on", "quiet", "app-1 goes on").ended
+    ended = run_app(
+        app, *TURN, *TURN, "app-1 goes on", "app-1 goes on", "quiet", "app-1 goes on"
+    ).ended
     assert ended == (
         "prepareTransaction() threw InvalidTxnStateException: "
         "transaction.two.phase.commit.enable is false"

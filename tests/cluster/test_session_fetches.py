@@ -46,16 +46,16 @@ def run(cluster: ClusterSpec, *steps: str) -> tuple[Trace, list[Event]]:
     return driven.trace, driven.events
 
 
-def sent(events: list[Event], kind: type) -> list[object]:
+def list_sent(events: list[Event], kind: type) -> list[object]:
     return [e.message for e in events if isinstance(e, MessageSent) and isinstance(e.message, kind)]
 
 
-def heard(events: list[Event]) -> list[tuple[str, int, int, str]]:
+def list_completed(events: list[Event]) -> list[tuple[str, int, int, str]]:
     done = (e for e in events if isinstance(e, AcknowledgementsCompleted))
     return [(e.partition, e.first, e.last, e.error) for e in done]
 
 
-def added(fetch: ShareFetch) -> tuple[str, ...]:
+def list_added(fetch: ShareFetch) -> tuple[str, ...]:
     """The partitions that a fetch names only to add them to its session."""
     return tuple(part.partition for part in fetch.partitions if not part.acknowledgements)
 
@@ -66,8 +66,8 @@ def story(beats: int) -> tuple[str, ...]:
 
 def test_the_session_is_told_what_changes_and_nothing_else() -> None:
     _, events = run(ONE_ANSWER.spec, *story(7))
-    asked = [m for m in sent(events, ShareFetch) if isinstance(m, ShareFetch)]
-    assert [(m.session_epoch, added(m)) for m in asked[:3]] == [
+    asked = [m for m in list_sent(events, ShareFetch) if isinstance(m, ShareFetch)]
+    assert [(m.session_epoch, list_added(m)) for m in asked[:3]] == [
         (0, ("src-0", "src-1")),
         (1, ()),
         (2, ()),
@@ -78,7 +78,7 @@ def test_the_session_is_told_what_changes_and_nothing_else() -> None:
 
 def test_the_callback_hears_of_each_partition_what_became_of_its_acknowledgements() -> None:
     _, events = run(ONE_ANSWER.spec, *story(7))
-    assert heard(events) == [
+    assert list_completed(events) == [
         ("src-0", 100, 102, "NONE"),
         ("src-1", 200, 201, "NONE"),
         ("src-0", 103, 103, Errors.UNKNOWN_TOPIC_OR_PARTITION.name),
@@ -87,18 +87,18 @@ def test_the_callback_hears_of_each_partition_what_became_of_its_acknowledgement
 
 def test_what_a_broker_delivered_that_leads_the_partition_no_more_is_not_sent() -> None:
     _, events = run(ONE_ANSWER.spec, *POLL, "src-0 moves to B3", "app-1 goes on", *POLL, *POLL)
-    assert heard(events)[0] == ("src-0", 100, 102, Errors.NOT_LEADER_OR_FOLLOWER.name)
+    assert list_completed(events)[0] == ("src-0", 100, 102, Errors.NOT_LEADER_OR_FOLLOWER.name)
 
 
 def test_what_was_delivered_over_a_connection_that_broke_is_lost() -> None:
     broken = (*POLL, "app-1/consumer loses B5", "app-1 goes on", *POLL, "app-1 goes on")
     _, events = run(ONE_ANSWER.spec, *broken)
-    assert heard(events) == [("src-0", 100, 102, Errors.NETWORK_EXCEPTION.name)]
+    assert list_completed(events) == [("src-0", 100, 102, Errors.NETWORK_EXCEPTION.name)]
 
 
 def test_acknowledgements_on_a_wire_that_breaks_are_in_doubt() -> None:
     _, events = run(ONE_ANSWER.spec, *story(3), "app-1/consumer loses B5", "quiet", "app-1 goes on")
-    assert sorted(heard(events))[1:] == [
+    assert sorted(list_completed(events))[1:] == [
         ("src-0", 103, 103, Errors.NETWORK_EXCEPTION.name),
         ("src-1", 200, 201, Errors.NETWORK_EXCEPTION.name),
     ]
@@ -112,12 +112,14 @@ def test_with_two_brokers_each_is_asked_for_its_own_and_none_waits() -> None:
     (app,) = third.applications
     both = third.but(applications=(app.but(further_sources=("src-1", "src-2")),))
     _, events = run(both, *POLL, *POLL)
-    asked = [m for m in sent(events, ShareFetch) if isinstance(m, ShareFetch)]
+    asked = [m for m in list_sent(events, ShareFetch) if isinstance(m, ShareFetch)]
     assert [(m.names, m.wait) for m in asked[:2]] == [
         (("src-0", "src-1"), False),
         (("src-2",), False),
     ]
-    answers = [m for m in sent(events, ShareFetchResponse) if isinstance(m, ShareFetchResponse)]
+    answers = [
+        m for m in list_sent(events, ShareFetchResponse) if isinstance(m, ShareFetchResponse)
+    ]
     assert [[part.partition for part in m.responses] for m in answers[:2]] == [["src-0"], ["src-2"]]
     trace, _ = run(both, *("maybe app-1 goes on", "maybe app-1 goes on", "quiet") * 5)
     consumer = trace.world.applications["app-1"].consumer
@@ -220,7 +222,7 @@ def test_commit_sync_has_nobody_to_tell_where_the_session_is_gone() -> None:
 def test_a_topic_that_may_not_be_read_is_thrown_by_poll() -> None:
     group = Acl("app-1", Operation.READ, Resource.GROUP, "g1")
     trace, events = run(ONE_ANSWER.spec.but(acls=(group,)), *POLL, "app-1 goes on")
-    (answer,) = sent(events, ShareFetchResponse)
+    (answer,) = list_sent(events, ShareFetchResponse)
     assert isinstance(answer, ShareFetchResponse)
     assert {part.error for part in answer.responses} == {Errors.TOPIC_AUTHORIZATION_FAILED}
     assert "TOPIC_AUTHORIZATION_FAILED" in trace.world.applications["app-1"].ended
@@ -228,7 +230,7 @@ def test_a_topic_that_may_not_be_read_is_thrown_by_poll() -> None:
 
 def test_a_group_that_may_not_be_read_is_an_error_of_the_whole_request() -> None:
     _, events = run(ONE_ANSWER.spec.but(acls=()), *POLL)
-    (answer,) = sent(events, ShareFetchResponse)
+    (answer,) = list_sent(events, ShareFetchResponse)
     assert isinstance(answer, ShareFetchResponse)
     assert (answer.error, answer.responses) == (Errors.GROUP_AUTHORIZATION_FAILED, ())
 

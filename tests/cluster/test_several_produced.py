@@ -15,7 +15,7 @@ from kipviz.scenarios.applications.programs import COPY, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 OTHER = Line("producer.send(other);", Call.SEND, target="output-B-0")
 BOTH = ("output-A-0", "output-B-0")
@@ -43,7 +43,7 @@ def spec_of(version: int, most: int, **changes: object) -> ClusterSpec:
 def answers(story: str) -> list[tuple[tuple[str, Errors], ...]]:
     sent = (
         e.message
-        for node in nodes(played(story, "kafka")[0])
+        for node in nodes(play_once(story, "kafka")[0])
         for e in node.events
         if isinstance(e, MessageSent)
     )
@@ -54,7 +54,7 @@ def answers(story: str) -> list[tuple[tuple[str, Errors], ...]]:
 def requests(story: str) -> list[tuple[str, ...]]:
     sent = (
         e.message
-        for node in nodes(played(story, "kafka")[0])
+        for node in nodes(play_once(story, "kafka")[0])
         for e in node.events
         if isinstance(e, MessageSent)
     )
@@ -90,16 +90,16 @@ def test_whatever_goes_wrong_each_record_is_committed_once_in_both_or_in_none(
             assert not wrong, (seed, action, wrong)
             sent = (e.message for e in outcome.events if isinstance(e, MessageSent))
             together += any(isinstance(m, Produce) and len(m.partition_data) > 1 for m in sent)
-        committed = {p: written(outcome.world, p, closed=True) for p in BOTH}
+        committed = {p: list_written(outcome.world, p, closed=True) for p in BOTH}
         for partition in BOTH:
             mine = committed[partition]
             assert mine == sorted(set(mine)), (seed, partition, mine)
-            others = {o for p in BOTH if p != partition for o in written(outcome.world, p)}
+            others = {o for p in BOTH if p != partition for o in list_written(outcome.world, p)}
             assert set(mine) <= others, (seed, committed)
     assert together
 
 
-def written(world, partition: str, *, closed: bool = False) -> list[int]:
+def list_written(world, partition: str, *, closed: bool = False) -> list[int]:
     """The source offsets of what is committed in a partition, or might be."""
     found: list[int] = []
     open_: dict[int, list[int]] = {}
@@ -139,4 +139,4 @@ def test_a_producer_without_a_name_sends_several_partitions_in_one_request_that_
             if isinstance(m, Produce)
         ]
     assert out == [[("output-A-0", n), ("output-B-0", n)] for n in (0, 1)]
-    assert all(len(written(world, partition)) == 2 for partition in BOTH)
+    assert all(len(list_written(world, partition)) == 2 for partition in BOTH)

@@ -53,7 +53,7 @@ class Run(Cluster):
             self.then(f"the heartbeat interval of {name}/member is over")
         return self
 
-    def joined(self, *names):
+    def join(self, *names):
         for name in names:
             self.then(f"{name} goes on")
         return self.beat(*names).beat(*names)

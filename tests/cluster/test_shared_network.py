@@ -50,14 +50,14 @@ def run(lost_at: int = -1) -> Trace:
         trace = trace.take(action)
 
 
-def committed(trace: Trace) -> list[str]:
+def list_commits(trace: Trace) -> list[str]:
     events = (event for node in trace.line for event in trace.node(node).events)
     return [e.raised for e in events if isinstance(e, CallReturned) and e.call.startswith("commit")]
 
 
 def test_two_ids_speak_through_one_connection_to_each_broker() -> None:
     trace = run()
-    assert committed(trace) == ["", ""]
+    assert list_commits(trace) == ["", ""]
     assert PROPERTIES[0].finding(trace.observations[0]).status == HOLDS
     sources = {source for source, _ in trace.world.connections if "app-1" in source}
     assert sources == {"app-1/producer", "app-1/consumer"}
@@ -69,7 +69,7 @@ def test_two_ids_speak_through_one_connection_to_each_broker() -> None:
 @pytest.mark.parametrize("lost_at", range(4, 90, 3))
 def test_when_it_breaks_both_ids_hear_of_it_and_ask_again(lost_at: int) -> None:
     trace = run(lost_at)
-    assert committed(trace) == ["", ""]
+    assert list_commits(trace) == ["", ""]
     assert PROPERTIES[0].finding(trace.observations[0]).status == HOLDS
 
 

@@ -52,7 +52,7 @@ def with_value(spec: ClusterSpec, field: str, simple: bool) -> ClusterSpec:
     return spec.but(**{field: value})
 
 
-def sent(cluster: Cluster, kind: type) -> list[Any]:
+def list_sent(cluster: Cluster, kind: type) -> list[Any]:
     """The requests of a kind that were sent."""
     said = (event.message for event in cluster.events if isinstance(event, MessageSent))
     return [message for message in said if isinstance(message, kind)]
@@ -89,13 +89,13 @@ def share(**changes: object) -> ClusterSpec:
 
 def joins(simple: bool) -> object:
     """Whether the consumer joins its group."""
-    return bool(sent(goes_on(Cluster(with_value(group(), "protocol", simple)), 3), JoinGroup))
+    return bool(list_sent(goes_on(Cluster(with_value(group(), "protocol", simple)), 3), JoinGroup))
 
 
 def resets(simple: bool) -> object:
     """How many records the first poll() returns, and whether the consumer asks where the log ends."""
     cluster = Cluster(with_value(group(), "auto_offset_reset", simple))
-    return len(read(cluster)), bool(sent(cluster, ListOffsets))
+    return len(read(cluster)), bool(list_sent(cluster, ListOffsets))
 
 
 def flies(simple: bool) -> object:
@@ -115,7 +115,7 @@ def flies(simple: bool) -> object:
     return most
 
 
-def shared(field: str, simple: bool) -> tuple[int, bool]:
+def measure_fetch(field: str, simple: bool) -> tuple[int, bool]:
     """Of how many partitions poll() returns records, and whether a ShareFetch asks for a whole session."""
     spec = scenario("kip-932-one-answer").spec
     if field == "gathers":
@@ -123,21 +123,21 @@ def shared(field: str, simple: bool) -> tuple[int, bool]:
     cluster = Cluster(with_value(spec, field, simple))
     records = read(cluster)
     return len({record.partition for record in records}), any(
-        len(f.partitions) > 1 for f in sent(cluster, ShareFetch)
+        len(f.partitions) > 1 for f in list_sent(cluster, ShareFetch)
     )
 
 
 def returned_of(simple: bool) -> object:
     """Of how many partitions a poll() returns records."""
-    return shared("gathers", simple)[0]
+    return measure_fetch("gathers", simple)[0]
 
 
 def fetches(simple: bool) -> object:
     """Whether a ShareFetch asks for all of a share session."""
-    return shared("by_session", simple)[1]
+    return measure_fetch("by_session", simple)[1]
 
 
-def returned(simple: bool) -> object:
+def count_returned(simple: bool) -> object:
     """How many records the first poll() returns; the source has two."""
     return len(read(Cluster(with_value(share(), "max_records", simple))))
 
@@ -145,15 +145,15 @@ def returned(simple: bool) -> object:
 def strategies(simple: bool) -> object:
     """What a classic member says that it can do."""
     spec = with_value(group(protocol="classic"), "assignors", simple)
-    return sent(goes_on(Cluster(spec), 3), JoinGroup)[0].protocols
+    return list_sent(goes_on(Cluster(spec), 3), JoinGroup)[0].protocols
 
 
 def looks_up(simple: bool) -> object:
     """Whether a producer asks for topics before it sends offsets."""
     spec = scenario("kip-1289-group-commit").spec
     cluster = goes_on(Cluster(with_value(spec, "look_up_topics", simple)), 8)
-    assert sent(cluster, TxnOffsetCommit)
-    return bool(sent(cluster, Metadata))
+    assert list_sent(cluster, TxnOffsetCommit)
+    return bool(list_sent(cluster, Metadata))
 
 
 def replicates(simple: bool) -> object:
@@ -172,7 +172,7 @@ def needs_a_follower(simple: bool) -> object:
     for _ in range(60):  # who gets no answer asks again and again
         action = next_by_itself(cluster.model, cluster.world)
         cluster = cluster if action is None else cluster.take(action)
-    return bool(sent(cluster, InitProducerId)) and cluster.why_not(Step("app-1")) is None
+    return bool(list_sent(cluster, InitProducerId)) and cluster.why_not(Step("app-1")) is None
 
 
 def asks(simple: bool) -> object:
@@ -181,7 +181,7 @@ def asks(simple: bool) -> object:
     cluster = Cluster(with_value(story.spec, "asks_together", simple))
     cluster.take(*story.beats[0].steps)
     cluster.quiet("AddPartitionsToTxn arrives at *")
-    return len(sent(cluster, AddPartitionsToTxn))
+    return len(list_sent(cluster, AddPartitionsToTxn))
 
 
 def remembers(simple: bool) -> object:
@@ -223,7 +223,7 @@ DIFFERENCES: dict[str, tuple[Callable[[bool], object], object, object]] = {
     "max_in_flight": (flies, 3, 1),
     "gathers": (returned_of, 2, 1),
     "by_session": (fetches, True, False),
-    "max_records": (returned, 2, 1),
+    "max_records": (count_returned, 2, 1),
     "assignors": (strategies, ("range", "cooperative-sticky"), ("range",)),
     "look_up_topics": (looks_up, True, False),
     "replication": (replicates, True, False),

@@ -16,7 +16,7 @@ from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.events import MessageDelivered
 from kipviz.messages.logs.producing import Fetch, FetchResponse
 from kipviz.scenarios.bases import CLUSTERS, process
-from tests.cluster.test_simplifications import goes_on, group, sent, share
+from tests.cluster.test_simplifications import goes_on, group, list_sent, share
 
 TESTS = Path(__file__).parent.parent
 HERE = "cluster/test_simplifications_of_all.py"
@@ -69,17 +69,19 @@ def test_a_client_sends_to_the_leader_of_the_moment_and_asks_nobody_who_that_is(
         if isinstance(event, MessageDelivered) and isinstance(event.message, Fetch)
     ]
     assert (fetched[0], fetched[-1]) == (5, 4)
-    assert sent(cluster, Metadata) == []
+    assert list_sent(cluster, Metadata) == []
 
 
 def test_each_fetch_names_every_partition_of_a_broker() -> None:
     """Kafka's consumer names those that changed since the last request of its fetch session, and fetches ahead."""
     cluster = goes_on(Cluster(group(protocol="consumer", max_records=1)), 4)
-    asked = [tuple(p.partition for p in fetch.partitions) for fetch in sent(cluster, Fetch)]
+    asked = [tuple(p.partition for p in fetch.partitions) for fetch in list_sent(cluster, Fetch)]
     assert ("src-0", "src-1") in asked, asked
-    first = next(answer for answer in sent(cluster, FetchResponse) if answer.responses[0].records)
+    first = next(
+        answer for answer in list_sent(cluster, FetchResponse) if answer.responses[0].records
+    )
     assert [len(part.records) for part in first.responses] == [1, 1]
-    again = sent(cluster, Fetch)[sent(cluster, FetchResponse).index(first) + 1]
+    again = list_sent(cluster, Fetch)[list_sent(cluster, FetchResponse).index(first) + 1]
     assert [p.partition for p in again.partitions] == ["src-0", "src-1"]
 
 

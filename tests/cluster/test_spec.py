@@ -28,7 +28,7 @@ APP = SPEC.applications[0]
 LEFT = TransactionRecord("old-txn", 3, 0, TransactionState.EMPTY)
 
 
-def refused(spec: ClusterSpec) -> str:
+def read_refusal(spec: ClusterSpec) -> str:
     with pytest.raises(BadSpec) as wrong:
         ClusterModel(spec, REPAIRED.broker_rules(), REPAIRED.client_rules())
     return str(wrong.value)
@@ -36,7 +36,7 @@ def refused(spec: ClusterSpec) -> str:
 
 @pytest.mark.parametrize("name", ["", "a/b", "B3", "a\nb"])
 def test_an_application_is_called_nothing_that_a_host_or_a_connection_is_called(name: str) -> None:
-    said = refused(SPEC.but(applications=(APP.but(name=name),)))
+    said = read_refusal(SPEC.but(applications=(APP.but(name=name),)))
     assert said == (
         "an application's name must be unique and printable, without '/', and not the name of a broker such as B3; "
         f"{name!r} is not allowed"
@@ -44,7 +44,7 @@ def test_an_application_is_called_nothing_that_a_host_or_a_connection_is_called(
 
 
 def test_two_applications_of_one_name_are_refused() -> None:
-    assert "'app-1' is not allowed" in refused(SPEC.but(applications=(APP, APP)))
+    assert "'app-1' is not allowed" in read_refusal(SPEC.but(applications=(APP, APP)))
 
 
 @pytest.mark.parametrize(
@@ -214,12 +214,12 @@ def test_two_applications_of_one_name_are_refused() -> None:
     ],
 )
 def test_what_is_wrong_is_named_and_what_is_allowed(spec: ClusterSpec, sentence: str) -> None:
-    assert refused(spec) == sentence
+    assert read_refusal(spec) == sentence
 
 
 def test_an_acl_that_no_resource_can_have_is_refused():
     """KIP-1289 asks for WRITE of a group, and there is no such operation."""
     write = Acl("app-1", Operation.WRITE, Resource.GROUP, "g1")
-    assert refused(SPEC.but(acls=(write,))) == (
+    assert read_refusal(SPEC.but(acls=(write,))) == (
         "an ACL of a GROUP is for ALL, READ, DESCRIBE, DELETE, not for WRITE"
     )

@@ -30,7 +30,7 @@ LEFT = TransactionRecord("old-txn", 3, 0, TransactionState.EMPTY)
 OTHER_ID = "A" * 21 + "w"
 
 
-def refused(spec: ClusterSpec) -> str:
+def read_refusal(spec: ClusterSpec) -> str:
     with pytest.raises(BadSpec) as wrong:
         ClusterModel(spec, REPAIRED.broker_rules(), REPAIRED.client_rules())
     return str(wrong.value)
@@ -61,7 +61,7 @@ def with_app(**changes: Any) -> ClusterSpec:
     ],
 )
 def test_a_value_of_the_wrong_type_is_named_with_its_place(spec: Any, sentence: str) -> None:
-    assert refused(spec) == f"a field of the cluster has the wrong type: {sentence}"
+    assert read_refusal(spec) == f"a field of the cluster has the wrong type: {sentence}"
 
 
 @pytest.mark.parametrize("story", LIBRARY, ids=lambda story: story.name)
@@ -71,7 +71,7 @@ def test_every_story_has_values_of_the_right_types_and_within_all_ranges(story: 
     assert spec_limits.why_no_names(story.spec) == ""
 
 
-def left(**changes: Any) -> ClusterSpec:
+def spec_with_leftover(**changes: Any) -> ClusterSpec:
     return SPEC.but(transactions=(LEFT.but(**changes),))
 
 
@@ -79,7 +79,7 @@ TABLES: tuple[tuple[dict[str, spec_limits.Limit], Any], ...] = (
     (spec_limits.OF_BROKERS, lambda **k: SPEC.but(settings=SPEC.settings.but(**k))),
     (spec_limits.OF_APPLICATIONS, with_app),
     (spec_limits.OF_CLUSTERS, SPEC.but),
-    (spec_limits.OF_TRANSACTIONS, left),
+    (spec_limits.OF_TRANSACTIONS, spec_with_leftover),
 )
 BEYOND = [
     (f"{field}={number}", put(**{field: number}))
@@ -93,7 +93,7 @@ BEYOND = [
     ("case", "spec"), BEYOND, ids=lambda each: each if isinstance(each, str) else ""
 )
 def test_a_number_beyond_its_range_is_told_the_range(case: str, spec: ClusterSpec) -> None:
-    said = refused(spec)
+    said = read_refusal(spec)
     assert " must be from " in said
     assert said.endswith(f"not {case.partition('=')[2]}")
 
@@ -136,23 +136,26 @@ PARTITION, *_ = SPEC.records[0]
             SPEC.but(durations=Durations(max_block_ms=2**63)),
             "max_block_ms must be a whole number of ms from 1 to 9223372036854775807, not 9223372036854775808",
         ),
-        (left(transactional_id=""), "a transaction that was left has a transactional id, not ''"),
-        (left(state=TransactionState.DEAD), "no log holds old-txn as DEAD"),
         (
-            left(producer_epoch=70_000),
+            spec_with_leftover(transactional_id=""),
+            "a transaction that was left has a transactional id, not ''",
+        ),
+        (spec_with_leftover(state=TransactionState.DEAD), "no log holds old-txn as DEAD"),
+        (
+            spec_with_leftover(producer_epoch=70_000),
             "the producer epoch of old-txn must be from 0 to 32767, not 70000",
         ),
     ],
 )
 def test_a_number_that_kafka_has_no_field_for_is_refused(spec: ClusterSpec, sentence: str) -> None:
-    assert refused(spec) == sentence
+    assert read_refusal(spec) == sentence
 
 
 @pytest.mark.parametrize("field", spec_limits.OF_GROUPS)
 def test_a_share_group_may_leave_a_limit_to_the_broker(field: str) -> None:
     own = GroupConfig(APP.group_id)
     assert spec_limits.why_no_own_limits(own) == ""
-    said = refused(SPEC.but(group_configs=(own.but(**{field: 99_999}),)))
+    said = read_refusal(SPEC.but(group_configs=(own.but(**{field: 99_999}),)))
     assert f"{spec_limits.OF_GROUPS[field].name} of {APP.group_id} must be from" in said
     assert said.endswith("not 99999; 0 is the broker's")
 
@@ -203,7 +206,7 @@ def test_a_share_group_may_leave_a_limit_to_the_broker(field: str) -> None:
     ],
 )
 def test_a_name_that_cannot_be_or_stands_twice_is_named(spec: ClusterSpec, part: str) -> None:
-    assert part in refused(spec)
+    assert part in read_refusal(spec)
 
 
 def test_the_tables_name_fields_that_there_are() -> None:

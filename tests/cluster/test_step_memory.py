@@ -56,12 +56,12 @@ def test_the_same_run_again_is_all_remembered() -> None:
     taken = 0
     carry_out = other._apply_action
 
-    def counted(*given: object) -> object:
+    def count_step(*given: object) -> object:
         nonlocal taken
         taken += 1
         return carry_out(*given)  # type: ignore[arg-type]
 
-    other._apply_action = counted  # type: ignore[method-assign, assignment]
+    other._apply_action = count_step  # type: ignore[method-assign, assignment]
     counts = []
     for _ in range(2):
         taken, world = 0, other.initial()

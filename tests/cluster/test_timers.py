@@ -40,7 +40,7 @@ from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.logs.producing import Fetch
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
-from kipviz.scenarios.setting_changes import changed
+from kipviz.scenarios.setting_changes import apply_changes
 from kipviz.settings.setting_def import Place
 from tests.cluster.small_clusters import HOSTILE, small_spec
 
@@ -51,17 +51,17 @@ LOOKING_UP = "kip-1319-by-id"
 def model_of(story: str, faults: str, *settings: str, name: str = "") -> ClusterModel:
     known = scenario(story)
     chosen = design(name or known.designs[0])
-    spec, under = changed(known.spec, chosen, ("clock=timed", "tick=next", *settings))
+    spec, under = apply_changes(known.spec, chosen, ("clock=timed", "tick=next", *settings))
     return known.but(spec=spec).model(under, budget_of(faults))
 
 
-def written(place: tuple[object, ...]) -> str:
+def render_place(place: tuple[object, ...]) -> str:
     """What a deadline is of, in words."""
     return " ".join(each.text if isinstance(each, Written) else str(each) for each in place)
 
 
 def running(world: World, kind: str, holds: str = "") -> list[Deadline]:
-    return [d for d in world.deadlines if d.kind == kind and holds in written(d.place)]
+    return [d for d in world.deadlines if d.kind == kind and holds in render_place(d.place)]
 
 
 def go(
@@ -171,7 +171,7 @@ def test_an_untimed_cluster_reads_no_duration() -> None:
     short = spec.but(durations=Durations(consumer_session_timeout_ms=6_000))
     chosen = design("kafka")
 
-    def enabled(of: ClusterSpec) -> list[tuple[ClusterAction, ...]]:
+    def list_enabled(of: ClusterSpec) -> list[tuple[ClusterAction, ...]]:
         model = ClusterModel(of, chosen.broker_rules(), chosen.client_rules())
         world, found = model.initial(), []
         for step in range(60):
@@ -183,7 +183,7 @@ def test_an_untimed_cluster_reads_no_duration() -> None:
             assert not world.deadlines
         return found
 
-    assert enabled(spec) == enabled(short)
+    assert list_enabled(spec) == list_enabled(short)
 
 
 # -- members ---------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ def test_a_transactional_id_is_forgotten_a_week_after_its_last_use_by_the_next_s
     spec = small_spec("share", budget=budget_of("run_out=1,move_leader=1"))
     settings = spec.settings.but(transactional_ids_expire=True)
     chosen = design("repaired")
-    spec, _ = changed(spec.but(settings=settings), chosen, ("clock=timed", "tick=next"))
+    spec, _ = apply_changes(spec.but(settings=settings), chosen, ("clock=timed", "tick=next"))
     model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
     world = go(model, model.initial(), lambda w: running(w, Due.TRANSACTIONAL_ID))
     (week,) = running(world, Due.TRANSACTIONAL_ID)
@@ -356,7 +356,7 @@ def test_a_request_is_given_up_after_its_time_and_a_batch_after_a_longer_one() -
     spec = small_spec("share", budget=budget_of("request_timeout=1,delivery_timeout=1"))
     chosen = design("repaired")
     settings = ("clock=timed", "tick=next", "pause_max_ms=0", "transaction_scan_ms=600000")
-    spec, _ = changed(spec, chosen, (*settings, "record_lock_duration_ms=600000"))
+    spec, _ = apply_changes(spec, chosen, (*settings, "record_lock_duration_ms=600000"))
     model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
     world = go(model, model.initial(), lambda w: running(w, Due.REQUEST))
     (asked,) = running(world, Due.REQUEST)

@@ -180,10 +180,10 @@ def test_a_mistake_in_kipviz_never_looks_like_a_broken_promise(kipviz, monkeypat
 def test_an_interrupted_command_says_so(kipviz, monkeypatch):
     from kipviz.checking.search import explore
 
-    def interrupted(*_):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(explore.Search, "run", interrupted)
+    monkeypatch.setattr(explore.Search, "run", interrupt)
     done = kipviz("explore", "kip-1289-small", "--design", "repaired")
     assert (done.status, done.out, done.err) == (130, "", "kipviz: interrupted\n")
 

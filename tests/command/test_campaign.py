@@ -159,13 +159,15 @@ def test_events_are_not_written_over_something_else(refused, tmp_path):
 
 def test_a_worker_that_dies_is_told_in_one_sentence(refused, monkeypatch):
     from kipviz.spark import campaign
-    from kipviz.spark.sessions.failures import explained
+    from kipviz.spark.sessions.failures import explain_error
 
     class PythonException(Exception):
         __module__ = "pyspark.errors"
 
     def dies(plan, *_):
-        raise explained(PythonException("Python worker exited unexpectedly (crashed)\n\tat a.b.C"))
+        raise explain_error(
+            PythonException("Python worker exited unexpectedly (crashed)\n\tat a.b.C")
+        )
 
     monkeypatch.setattr(campaign, "in_processes", dies)
     said = refused("campaign", *WORDS, *BOTH, "--way", "processes")

@@ -21,7 +21,7 @@ def saved(kipviz, tmp_path):
     return file
 
 
-def resealed(lines):
+def seal_again(lines):
     """The bytes of a trace file whose lines were changed by somebody who knows the format."""
     body = b"\n".join(lines[:-1]) + b"\n"
     end = json.loads(lines[-1]) | {"digest": digest_of(body).hex(), "checks": "", "seal": ""}
@@ -61,7 +61,7 @@ def test_a_model_that_has_moved_on_is_told_in_words(kipviz, saved):
     header["model"]["design"] = "repaired"
     header["model"]["kafka_version"] = "4.2.0"
     lines[0] = json.dumps(header).encode()
-    saved.write_bytes(resealed(lines))
+    saved.write_bytes(seal_again(lines))
     done = kipviz("play", "--from-trace", saved)
     changed = [line for line in done.out.splitlines() if line.startswith("changed: ")]
     assert "a model of Kafka 4.2.0" in changed[0]
@@ -125,7 +125,7 @@ def test_an_edited_file_is_refused(refused, saved):
 def test_a_file_of_another_version_is_refused(refused, saved):
     lines = saved.read_bytes().removesuffix(b"\n").split(b"\n")
     lines[0] = lines[0].replace(tracefile.FORMAT.encode(), b"kipviz-trace/9")
-    saved.write_bytes(resealed(lines))
+    saved.write_bytes(seal_again(lines))
     assert "is in the format 'kipviz-trace/9'" in refused("play", "--from-trace", saved)
 
 
@@ -144,7 +144,7 @@ def test_a_file_about_what_there_is_not_is_refused(refused, saved, part, value, 
     header = msgspec.json.decode(lines[0])
     header["model"][part] = value
     lines[0] = json.dumps(header).encode()
-    saved.write_bytes(resealed(lines))
+    saved.write_bytes(seal_again(lines))
     assert said in refused("play", "--from-trace", saved)
 
 

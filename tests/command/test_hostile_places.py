@@ -11,7 +11,7 @@ import pytest
 
 from kipviz.core.outside import untrusted_file
 from tests.command.conftest import ROOT, sentence
-from tests.fuzz.of_runs import sealed
+from tests.fuzz.of_runs import seal
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,7 @@ def test_what_a_terminal_would_take_for_a_command_does_not_come_to_it_from_a_fil
         (hostile if place else hostile["model"])[name] = {"design": name}
         if not place:
             hostile["model"]["scenario"] = "\x1b]0;title\x07"
-        path.write_bytes(
-            sealed([*lines[:place], json.dumps(hostile).encode(), *lines[place + 1 :]])
-        )
+        path.write_bytes(seal([*lines[:place], json.dumps(hostile).encode(), *lines[place + 1 :]]))
         said = refused("play", "--from-trace", path)
         assert said.isprintable()
         assert "\\x1b" in said

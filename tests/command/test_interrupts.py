@@ -40,7 +40,7 @@ except KeyboardInterrupt:
 """
 
 
-def said(moment: str, begin: str, folder: Path) -> list[str]:
+def run_program(moment: str, begin: str, folder: Path) -> list[str]:
     (folder / "pressed.py").write_text(
         "import signal\nsignal.raise_signal(signal.SIGINT)\nprint('gone', flush=True)\n"
     )
@@ -62,11 +62,11 @@ def said(moment: str, begin: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_an_interrupt_waits_until_it_is_not_lost_and_is_raised_then(moment, tmp_path):
     begin = "from kipviz.command import interrupts; interrupts.begin()"
-    assert said(moment, begin, tmp_path) == ["gone", "interrupted"]
+    assert run_program(moment, begin, tmp_path) == ["gone", "interrupted"]
 
 
 def test_without_that_an_import_is_broken_off(tmp_path):
-    assert said("import", "", tmp_path) == ["interrupted"]
+    assert run_program("import", "", tmp_path) == ["interrupted"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no setitimer")

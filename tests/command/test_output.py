@@ -3,7 +3,7 @@
 import pytest
 
 from kipviz.command.output import answer
-from kipviz.core.outside.printable import shown
+from kipviz.core.outside.printable import escape_line
 
 
 @pytest.mark.parametrize(
@@ -17,16 +17,16 @@ from kipviz.core.outside.printable import shown
     ],
 )
 def test_what_a_terminal_would_take_for_a_command_is_written_out(hostile, words, capsys):
-    assert shown(hostile) == words
+    assert escape_line(hostile) == words
     answer({}, [hostile], as_json=False)
     assert capsys.readouterr().out == words + "\n"
 
 
 def test_words_of_any_language_and_signs_of_print_stay_as_they_are():
     line = "✓ atomic … Größe 交易 — “branch” ×2"
-    assert shown(line) == line
+    assert escape_line(line) == line
 
 
 def test_markup_is_only_text_there():
     line = "<script>alert(1)</script> & 'quotes' \"too\""
-    assert shown(line) == line
+    assert escape_line(line) == line

@@ -45,7 +45,7 @@ def fails(record):
 
 @pytest.fixture(autouse=True)
 def _nothing_stays(monkeypatch):
-    monkeypatch.setattr(catalogue, "_brought", {})
+    monkeypatch.setattr(catalogue, "_registered", {})
     own_code._load_module.cache_clear()
 
 
@@ -77,7 +77,7 @@ def test_what_a_file_prints_while_it_is_loaded_is_no_part_of_the_answer(kipviz, 
 def test_a_link_about_a_design_of_ones_own_opens_with_its_rule(kipviz, mine, tmp_path) -> None:
     rule = ("--rule", f"marker_epoch={mine}:not_newer")
     link = kipviz("play", STORY, *rule, "--json").document["permalink"]
-    catalogue._brought.clear()
+    catalogue._registered.clear()
     assert "not-newer" in kipviz("play", link).err
     assert kipviz("play", link, *rule, "--json").document["design"] == "not-newer"
 

@@ -12,7 +12,7 @@ import kipviz
 from kipviz.command.main import main
 from kipviz.serving.served_spec import cluster_of
 from tests.patience import PATIENCE
-from tests.watching.wire import attached
+from tests.watching.wire import attach
 
 # kafka-python leaves a socket to the collector where a broker went away.
 pytestmark = [
@@ -26,7 +26,7 @@ def server():
     spec = cluster_of(["orders"])
     spec = spec.but(settings=spec.settings.but(partition_verification=False))
     with kipviz.serve(spec, design="kafka-tv1") as served:
-        with attached(served) as (_, wire):
+        with attach(served) as (_, wire):
             wire.begin("app-1")
             wire.produce("ghost", (4711, 0))
         yield served

@@ -8,7 +8,7 @@ from kipviz.brokers import authorizer
 from kipviz.brokers.authorizer import SUPPORTED
 from kipviz.clients.application import Call, Line
 from kipviz.clients.shares.handover import NOBODY_ASKS, NOT_TOLD, TOLD
-from kipviz.clients.shares.share_consumer import restarted
+from kipviz.clients.shares.share_consumer import restart
 from kipviz.cluster.specs.spec import PlainSpec
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
@@ -29,9 +29,9 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
 from kipviz.studies.review_findings.tallies import DECLARED_PARTITION, DECLARED_TOP
 from tests.brokers.rights_table import NEEDS
-from tests.clients.parts import changed
-from tests.messages.shares import staged, stages
-from tests.scenarios.story import nodes, played
+from tests.clients.parts import change
+from tests.messages.shares import stages, staging_response
+from tests.scenarios.story import nodes, play_once
 
 BEATS = scenario("kip-1289-share-commit").beats
 BEGIN, STAGE = BEATS[:4], BEATS[4:6]
@@ -41,7 +41,7 @@ STORY = scenario("kip-1289-small")
 TOPIC_IDS = STORY.spec.topic_ids
 
 
-def raised(trace: Trace) -> dict[str, str]:
+def list_raised(trace: Trace) -> dict[str, str]:
     """What each call threw, the first time that it threw anything."""
     found: dict[str, str] = {}
     for node in nodes(trace):
@@ -71,7 +71,7 @@ def test_illegal_state_without_a_transaction_in_progress() -> None:
     model = story.model(design("repaired"))
     rounds = Beat("", "", ("maybe app-1 goes on", "quiet") * 5)
     trace, _ = play(Trace.start(model), model, (rounds,))
-    assert raised(trace)[STAGING] == f"IllegalStateException: {STAGING}() in state READY"
+    assert list_raised(trace)[STAGING] == f"IllegalStateException: {STAGING}() in state READY"
     assert trace.world.applications["app-1"].ended
 
 
@@ -86,14 +86,14 @@ def test_illegal_state_of_a_producer_that_is_not_transactional() -> None:
     trace, _ = play(
         Trace.start(model), model, (Beat("", "", ("maybe app-1 goes on", "quiet") * 4),)
     )
-    assert raised(trace) == {
+    assert list_raised(trace) == {
         STAGING: f"IllegalStateException: {STAGING}() on a non-transactional producer"
     }
 
 
 @pytest.mark.parametrize("under", ["repaired", "as-written"])
 def test_the_application_makes_the_calls_of_the_pseudo_code_in_their_order(under: str) -> None:
-    trace, _ = played("kip-1289-share-commit", under)
+    trace, _ = play_once("kip-1289-share-commit", under)
     events = [event for node in nodes(trace) for event in node.events]
     assert [(e.call, e.raised) for e in events if isinstance(e, CallReturned)] == [
         ("initTransactions", ""),
@@ -125,40 +125,41 @@ def test_a_snapshot_needs_a_cluster_that_has_the_kip(under: str) -> None:
     rounds = ("maybe app-1 goes on", "quiet") * 6
     trace, _ = play(Trace.start(model), model, (Beat("", "", rounds),))
     call = Call.SHARE_GROUP_METADATA.value
-    assert raised(trace)[call].startswith("UnsupportedVersionException: no connection has reported")
+    assert list_raised(trace)[call].startswith(
+        "UnsupportedVersionException: no connection has reported"
+    )
     consumer = trace.world.applications["app-1"].consumer
     assert consumer.handover.staging_told == NOT_TOLD
     level = "share.version 3 is finalized"
     lost = "app-1/consumer loses B5"
     trace, _ = play(trace, model, (Beat("", "", (level, lost, *rounds)),))
     assert trace.world.applications["app-1"].consumer.handover.staging_told == TOLD
-    assert restarted(consumer, 2).handover.staging_told == TOLD
+    assert restart(consumer, 2).handover.staging_told == TOLD
     assert (
-        restarted(changed(consumer, staging_told=NOBODY_ASKS), 2).handover.staging_told
-        == NOBODY_ASKS
+        restart(change(consumer, staging_told=NOBODY_ASKS), 2).handover.staging_told == NOBODY_ASKS
     )
 
 
 def test_producer_fenced_is_told_by_commit_transaction_and_not_by_the_call() -> None:
-    thrown = raised(played("kip-1289-corner-3", "repaired")[0])
+    thrown = list_raised(play_once("kip-1289-corner-3", "repaired")[0])
     assert STAGING not in thrown
     assert thrown["commitTransaction"] == "TxnShareAcknowledge: PRODUCER_FENCED"
 
 
 def test_unsupported_version_comes_at_once() -> None:
-    thrown = raised(played("kip-1289-corner-9", "repaired")[0])
+    thrown = list_raised(play_once("kip-1289-corner-9", "repaired")[0])
     assert thrown[STAGING].startswith("UnsupportedVersionException: ")
 
 
 def test_a_timed_out_transaction_ends_the_producer_as_fenced() -> None:
     """The javadoc has InvalidProducerEpochException; under version 2 the coordinator says FENCED."""
     trace = after("my-txn times out", "quiet", "app-1 goes on", "quiet", "app-1 goes on")
-    assert raised(trace) == {"commitTransaction": "TxnShareAcknowledge: PRODUCER_FENCED"}
+    assert list_raised(trace) == {"commitTransaction": "TxnShareAcknowledge: PRODUCER_FENCED"}
 
 
 def test_a_kafka_exception_can_be_tried_again_by_aborting() -> None:
-    trace, _ = played("kip-1289-corner-8", "repaired")
-    assert raised(trace) == {"commitTransaction": "TxnShareAcknowledge: INVALID_RECORD_STATE"}
+    trace, _ = play_once("kip-1289-corner-8", "repaired")
+    assert list_raised(trace) == {"commitTransaction": "TxnShareAcknowledge: INVALID_RECORD_STATE"}
     assert not trace.world.applications["app-1"].ended
 
 
@@ -250,7 +251,7 @@ KNOWN = {error.name: error for error in Errors}
 @pytest.mark.parametrize("name", [n for n in (*DECLARED_TOP, *DECLARED_PARTITION) if n in KNOWN])
 def test_an_error_stands_where_the_text_has_it(name: str) -> None:
     kind = KINDS[TxnShareAcknowledgeResponse]
-    filled = kind.fill(staged(KNOWN[name], "src-0"), AROUND)
+    filled = kind.fill(staging_response(KNOWN[name], "src-0"), AROUND)
     of_a_partition = [p["ErrorCode"] for t in filled["Responses"] for p in t["Partitions"]]
     if name in DECLARED_TOP:
         assert (filled["ErrorCode"], of_a_partition) == (KNOWN[name], [])

@@ -26,7 +26,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, follow, play
 from kipviz.studies.review_findings.findings import first_break
 from kipviz.studies.test_plan import chaos, cost
-from tests.scenarios.story import committed_outputs, first_step, nodes, played, states_of
+from tests.scenarios.story import committed_outputs, first_step, nodes, play_once, states_of
 
 BEATS = scenario("kip-1289-share-commit").beats
 BEGIN, STAGE, COMMIT = BEATS[:4], BEATS[4:6], BEATS[6:8]
@@ -35,7 +35,7 @@ S = RecordState
 SMALL = scenario("kip-1289-small")
 
 
-def told(name: str, *beats: Beat) -> Trace:
+def play_story(name: str, *beats: Beat) -> Trace:
     """A story of the plan's own on the small cluster."""
     model = SMALL.model(design(name))
     return play(Trace.start(model), model, beats)[0]
@@ -46,12 +46,12 @@ def told(name: str, *beats: Beat) -> Trace:
 
 
 def test_unit_state_transitions_from_acquired_to_acknowledged_on_commit() -> None:
-    trace, _ = played("kip-1289-share-commit", "repaired")
+    trace, _ = play_once("kip-1289-share-commit", "repaired")
     assert states_of(trace, 100) == [S.ACQUIRED, S.TX_PENDING, S.ACKNOWLEDGED]
 
 
 def test_unit_state_transitions_to_available_on_abort() -> None:
-    trace, _ = played("kip-1289-share-abort", "repaired")
+    trace, _ = play_once("kip-1289-share-abort", "repaired")
     assert states_of(trace, 100)[:3] == [S.ACQUIRED, S.TX_PENDING, S.AVAILABLE]
 
 
@@ -69,7 +69,7 @@ def test_unit_idempotency_of_a_staging_that_is_sent_again(name: str, answer: Err
             "quiet",
         ),
     )
-    trace = told(name, *BEGIN, lost)
+    trace = play_story(name, *BEGIN, lost)
     answers = [
         error_of_response(event.message)
         for node in nodes(trace)
@@ -81,13 +81,13 @@ def test_unit_idempotency_of_a_staging_that_is_sent_again(name: str, answer: Err
 
 
 def test_unit_idempotency_of_a_marker_that_comes_twice() -> None:
-    trace, _ = played("kip-1289-corner-5", "repaired")
+    trace, _ = play_once("kip-1289-corner-5", "repaired")
     assert states_of(trace, 100) == [S.ACQUIRED, S.TX_PENDING, S.ACKNOWLEDGED]
     assert committed_outputs(trace.world) == {"src-0@100": 1}
 
 
 def test_unit_transaction_timeout_and_auto_abort() -> None:
-    trace, _ = played("kip-1289-corner-7", "repaired")
+    trace, _ = play_once("kip-1289-corner-7", "repaired")
     aborted = first_step(trace, TransactionMoved, after=TransactionState.COMPLETE_ABORT)
     freed = first_step(trace, RecordsMoved, before=S.TX_PENDING, after=S.AVAILABLE)
     again = [e for n in nodes(trace)[freed:] for e in n.events if isinstance(e, RecordsMoved)]
@@ -100,12 +100,12 @@ def test_unit_transaction_timeout_and_auto_abort() -> None:
 
 
 def test_integration_end_to_end_commit_flow() -> None:
-    trace, _ = played("kip-1289-share-commit", "repaired")
+    trace, _ = play_once("kip-1289-share-commit", "repaired")
     assert committed_outputs(trace.world) == {"src-0@100": 1, "src-0@101": 1}
 
 
 def test_integration_end_to_end_abort_flow() -> None:
-    trace, _ = played("kip-1289-share-abort", "repaired")
+    trace, _ = play_once("kip-1289-share-abort", "repaired")
     assert committed_outputs(trace.world) == {}
 
 
@@ -115,7 +115,7 @@ def test_integration_end_to_end_abort_flow() -> None:
 def test_integration_coordinator_recovery(broker: str) -> None:
     """The decision is logged, and then the coordinator dies."""
     crash = Beat("", "", (f"{broker} crashes", "quiet", "B5 refreshes src-0", "quiet"))
-    trace = told("repaired", *BEGIN, *STAGE, *COMMIT, crash)
+    trace = play_story("repaired", *BEGIN, *STAGE, *COMMIT, crash)
     assert states_of(trace, 100) == [S.ACQUIRED, S.TX_PENDING, S.ACKNOWLEDGED]
     assert committed_outputs(trace.world) == {"src-0@100": 1}
 

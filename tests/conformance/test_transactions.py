@@ -62,33 +62,37 @@ RULES = REPAIRED.broker_rules()
 # -- one transactional id -----------------------------------------------------------------------
 
 
-def stored(state: TransactionState, epoch: int, last: int = -1, **more: object):
+def stored_transaction(state: TransactionState, epoch: int, last: int = -1, **more: object):
     """What a coordinator holds of the transactional id t."""
     known = TransactionMetadata("t", PID, epoch, state, last_producer_epoch=last)
     return known.but(**more)
 
 
-def asked(producer_id: int = -1, epoch: int = -1) -> InitProducerId:
+def make_request(producer_id: int = -1, epoch: int = -1) -> InitProducerId:
     return InitProducerId("t", producer_id=producer_id, producer_epoch=epoch)
 
 
 def test_01_the_first_epoch_of_a_producer_id_is_0():
     """TMT.testInitializeEpoch."""
-    assert next_identity(stored(S.EMPTY, -1), asked(), FRESH) == Identity(PID, 0, -1)
+    assert next_identity(stored_transaction(S.EMPTY, -1), make_request(), FRESH) == Identity(
+        PID, 0, -1
+    )
 
 
 def test_02_whoever_asks_without_an_expected_epoch_gets_the_next_one():
     """TMT.testNormalEpochBump."""
-    assert next_identity(stored(S.EMPTY, 735, 734), asked(), FRESH) == Identity(PID, 736, -1)
+    assert next_identity(stored_transaction(S.EMPTY, 735, 734), make_request(), FRESH) == Identity(
+        PID, 736, -1
+    )
 
 
 def test_03_the_epoch_behind_the_last_one_is_never_given_to_a_client():
     """TMT.testBumpEpochNotAllowedIfEpochsExhausted: there, an increment at 32766 is an
     IllegalStateException, and its caller takes a fresh producer id before it comes to that.
     """
-    last = stored(S.EMPTY, 32766)
-    assert next_identity(last, asked(), FRESH) == Identity(FRESH, 0, -1, new_producer_ids=1)
-    assert error_of(identity_checks(last, asked(PID, 12))) is Errors.UNKNOWN_SERVER_ERROR
+    last = stored_transaction(S.EMPTY, 32766)
+    assert next_identity(last, make_request(), FRESH) == Identity(FRESH, 0, -1, new_producer_ids=1)
+    assert error_of(identity_checks(last, make_request(PID, 12))) is Errors.UNKNOWN_SERVER_ERROR
 
 
 # -- the coordinator ----------------------------------------------------------------------------
@@ -103,7 +107,7 @@ def desk() -> Desk:
 
 def hold(desk: Desk, state: TransactionState, epoch: int, **more: object) -> None:
     """Let the coordinator hold the id t in a state."""
-    known = stored(state, epoch, **({"last": epoch - 1} | more))
+    known = stored_transaction(state, epoch, **({"last": epoch - 1} | more))
     desk.role = desk.role.but(transactions=desk.role.transactions.set("t", known))
 
 
@@ -121,7 +125,7 @@ def end(desk: Desk, epoch: int, *, commit: bool, pid: int = PID):
     return desk.ask(tc.on_end_txn, EndTxn("t", pid, epoch, commit))
 
 
-def known(desk: Desk) -> TransactionMetadata:
+def transaction_of(desk: Desk) -> TransactionMetadata:
     return desk.role.transactions["t"]
 
 
@@ -130,27 +134,27 @@ def identity(answer) -> tuple[Errors, int, int]:
 
 
 def epochs(desk: Desk) -> tuple[TransactionState, int, int, int]:
-    t = known(desk)
+    t = transaction_of(desk)
     return (t.state, t.producer_id, t.producer_epoch, t.last_producer_epoch)
 
 
-def logged(desk: Desk) -> tuple[TransactionState, int, int]:
+def last_record(desk: Desk) -> tuple[TransactionState, int, int]:
     record = desk.written(HOME)[-1]
     return (record.state, record.producer_id, record.producer_epoch)
 
 
 def times(desk: Desk) -> tuple[int, int]:
     """When the transaction began, and when it was changed last: held, and in the log."""
-    t, record = known(desk), desk.written(HOME)[-1]
+    t, record = transaction_of(desk), desk.written(HOME)[-1]
     held = (t.start_timestamp_ms, t.last_update_timestamp_ms)
     assert held == (record.start_timestamp_ms, record.last_update_timestamp_ms)
     return held
 
 
-def marked(desk: Desk, error: Errors = Errors.NONE) -> None:
+def answer_markers(desk: Desk, error: Errors = Errors.NONE) -> None:
     """Let the brokers answer for every partition that still needs its marker."""
-    results = tuple(PartitionResult(p, error) for p in known(desk).partitions)
-    response = TxnMarkerResult(known(desk).producer_id, results)
+    results = tuple(PartitionResult(p, error) for p in transaction_of(desk).partitions)
+    response = TxnMarkerResult(transaction_of(desk).producer_id, results)
     desk.do(tc.on_markers_answered(desk.role, response, MarkersOf(2, "t"), desk.on))
 
 
@@ -159,7 +163,7 @@ def test_04_a_commit_bumps_the_epoch_when_it_is_prepared_and_not_again(desk):
     hold(desk, S.ONGOING, 10, partitions=("topic1-0",))
     end(desk, 10, commit=True)
     assert epochs(desk) == (S.PREPARE_COMMIT, PID, 11, 10)
-    marked(desk)
+    answer_markers(desk)
     assert epochs(desk) == (S.COMPLETE_COMMIT, PID, 11, 10)
 
 
@@ -169,7 +173,7 @@ def test_05_at_the_last_epoch_the_next_producer_id_takes_over_at_the_completion(
     hold(desk, S.ONGOING, 32766, partitions=("topic1-0",))
     end(desk, 32766, commit=True)
     assert epochs(desk) == (S.PREPARE_COMMIT, PID, 32767, 32766)
-    marked(desk)
+    answer_markers(desk)
     assert epochs(desk) == (S.COMPLETE_COMMIT, 9893, 0, 32766)
 
 
@@ -190,18 +194,18 @@ def test_07_a_clock_that_goes_back_keeps_nobody_from_adding_partitions(desk):
     hold(desk, S.EMPTY, 0, last_update_timestamp_ms=now_ms)
     desk.now_ms = now_ms - 1
     assert add(desk, 0, "topic1-0").error is Errors.NONE
-    assert known(desk).partitions == ("topic1-0",)
+    assert transaction_of(desk).partitions == ("topic1-0",)
     assert times(desk) == (now_ms - 1, now_ms - 1)
     desk.now_ms = now_ms - 2
     assert add(desk, 0, "topic2-0").error is Errors.NONE
-    assert known(desk).partitions == ("topic1-0", "topic2-0")
+    assert transaction_of(desk).partitions == ("topic1-0", "topic2-0")
     assert times(desk) == (now_ms - 1, now_ms - 2)
 
 
 def test_08_a_new_name_gets_a_new_producer_id_and_epoch_0(desk):
     """TCT.shouldInitPidWithEpochZeroForNewTransactionalId."""
     assert identity(init(desk)) == (Errors.NONE, FRESH, 0)
-    assert logged(desk) == (S.EMPTY, FRESH, 0)
+    assert last_record(desk) == (S.EMPTY, FRESH, 0)
 
 
 def test_09_a_producer_without_a_name_gets_an_identity_that_nobody_remembers(desk):
@@ -229,7 +233,7 @@ def test_12_a_new_instance_aborts_what_is_ongoing_and_gets_no_identity_yet(desk)
     """TCT.shouldAbortTransactionOnHandleInitPidWhenExistingTransactionInOngoingState."""
     hold(desk, S.ONGOING, 5, partitions=("topic1-0",))
     assert identity(init(desk)) == (Errors.CONCURRENT_TRANSACTIONS, -1, -1)
-    assert logged(desk) == (S.PREPARE_ABORT, PID, 6)
+    assert last_record(desk) == (S.PREPARE_ABORT, PID, 6)
 
 
 def test_13_no_partition_joins_a_transaction_that_is_decided(desk):
@@ -241,11 +245,15 @@ def test_13_no_partition_joins_a_transaction_that_is_decided(desk):
 @pytest.mark.parametrize(
     ("held", "epoch", "error"),
     [
-        (stored(S.PREPARE_COMMIT, 0, producer_id=1), 0, Errors.INVALID_PRODUCER_ID_MAPPING),
-        (stored(S.PREPARE_COMMIT, 0, producer_id=0), 1, Errors.PRODUCER_FENCED),
-        (stored(S.PREPARE_COMMIT, 0, producer_id=0), 0, Errors.CONCURRENT_TRANSACTIONS),
         (
-            stored(S.ONGOING, 0, producer_id=0, pending_state=S.COMPLETE_COMMIT),
+            stored_transaction(S.PREPARE_COMMIT, 0, producer_id=1),
+            0,
+            Errors.INVALID_PRODUCER_ID_MAPPING,
+        ),
+        (stored_transaction(S.PREPARE_COMMIT, 0, producer_id=0), 1, Errors.PRODUCER_FENCED),
+        (stored_transaction(S.PREPARE_COMMIT, 0, producer_id=0), 0, Errors.CONCURRENT_TRANSACTIONS),
+        (
+            stored_transaction(S.ONGOING, 0, producer_id=0, pending_state=S.COMPLETE_COMMIT),
             0,
             Errors.TRANSACTION_ABORTABLE,
         ),
@@ -278,7 +286,7 @@ def test_17_the_epoch_of_the_decision_itself_is_no_retry():
     """TCT.shouldReturnInvalidTxnRequestOnEndTxnV2IfNotEndTxnV2Retry."""
     request = EndTxn("t", PID, 8, committed=True)
     answers = [
-        error_of(end_txn_checks(stored(s, 8), request))
+        error_of(end_txn_checks(stored_transaction(s, 8), request))
         for s in (S.PREPARE_COMMIT, S.COMPLETE_COMMIT)
     ]
     assert answers == [Errors.PRODUCER_FENCED, Errors.INVALID_TXN_STATE]
@@ -289,16 +297,16 @@ def test_18_a_timeout_at_the_last_epoch_goes_on_under_a_new_producer_id(desk):
     hold(desk, S.ONGOING, 32766, partitions=("topic1-0",))
     assert tc.why_no_timeout(desk.role, "t") is None
     desk.do(tc.on_timeout(desk.role, "t", desk.on))
-    assert logged(desk) == (S.PREPARE_ABORT, PID, 32767)
-    marked(desk)
-    assert logged(desk) == (S.COMPLETE_ABORT, FRESH, 0)
+    assert last_record(desk) == (S.PREPARE_ABORT, PID, 32767)
+    answer_markers(desk)
+    assert last_record(desk) == (S.COMPLETE_ABORT, FRESH, 0)
 
 
 def test_19_a_timeout_aborts_and_bumps_the_epoch(desk):
     """TCT.shouldAbortExpiredTransactionsInOngoingStateAndBumpEpoch."""
     hold(desk, S.ONGOING, 5, partitions=("topic1-0",))
     desk.do(tc.on_timeout(desk.role, "t", desk.on))
-    assert logged(desk) == (S.PREPARE_ABORT, PID, 6)
+    assert last_record(desk) == (S.PREPARE_ABORT, PID, 6)
 
 
 @pytest.mark.parametrize(
@@ -327,17 +335,17 @@ def test_21_whoever_waits_for_a_record_that_was_not_replicated_is_told_to_come_b
     assert add(desk, 5, "topic1-0") is None
     desk.do(tc.on_timer(desk.role, tc.timers(desk.role, desk.on)[0], desk.on))
     assert error_in(desk.last) is Errors.COORDINATOR_NOT_AVAILABLE
-    assert (known(desk).state, known(desk).pending_state) == (S.EMPTY, None)
+    assert (transaction_of(desk).state, transaction_of(desk).pending_state) == (S.EMPTY, None)
 
 
 def test_22_a_partition_whose_topic_was_deleted_needs_no_marker(desk):
     """MCM.shouldSkipSendMarkersWhenLeaderNotFound."""
     hold(desk, S.ONGOING, 5, partitions=("deleted-0", "topic1-0"))
     end(desk, 5, commit=True)
-    assert known(desk).partitions == ("topic1-0",)
+    assert transaction_of(desk).partitions == ("topic1-0",)
     assert [r.message.markers[0].partitions for r in desk.requests] == [("topic1-0",)]
-    marked(desk)
-    assert known(desk).state is S.COMPLETE_COMMIT
+    answer_markers(desk)
+    assert transaction_of(desk).state is S.COMPLETE_COMMIT
 
 
 def test_23_a_marker_that_came_to_the_wrong_broker_is_sent_to_the_new_leader(desk):
@@ -345,8 +353,8 @@ def test_23_a_marker_that_came_to_the_wrong_broker_is_sent_to_the_new_leader(des
     hold(desk, S.ONGOING, 5, partitions=("topic1-0",))
     end(desk, 5, commit=True)
     desk.leaders["topic1-0"] = 7
-    marked(desk, Errors.NOT_LEADER_OR_FOLLOWER)
-    assert known(desk).partitions == ("topic1-0",)
+    answer_markers(desk, Errors.NOT_LEADER_OR_FOLLOWER)
+    assert transaction_of(desk).partitions == ("topic1-0",)
     asked_now = [(r.broker, r.message.markers[0].partitions) for r in desk.requests]
     assert asked_now == [(3, ("topic1-0",)), (7, ("topic1-0",))]
     assert all(isinstance(r.message, WriteTxnMarkers) for r in desk.requests)
@@ -370,7 +378,7 @@ def marker(log: PartitionLog, pid: int, epoch: int, outcome: str) -> Batch:
     return Batch(log.end_offset, (), pid, epoch, transactional=True, control=outcome)
 
 
-def filled(log: PartitionLog, count: int) -> PartitionLog:
+def fill_log(log: PartitionLog, count: int) -> PartitionLog:
     """Add records of nobody's, to move the end."""
     return logs.append(log, Batch(log.end_offset, tuple(DataRecord("x") for _ in range(count))))
 
@@ -393,17 +401,17 @@ def test_25_a_transaction_is_unstable_until_its_marker_is_below_the_high_waterma
     """PSM.testFirstUnstableOffset."""
     log = logs.append(log_at(99), data(log_at(99), 1))
     found = [log.first_unstable_offset]
-    log = filled(log, 5)
+    log = fill_log(log, 5)
     log = logs.append(log, data(log, 2))
     found.append(log.first_unstable_offset)
-    log = filled(log, 3)
+    log = fill_log(log, 3)
     log = logs.append(log, marker(log, 1, 1, COMMIT))
     assert log.end_offset == 110
     found.append(log.first_unstable_offset)
     for high_watermark in (100, 110):
         log = logs.replicate(log, high_watermark)
         found.append(log.first_unstable_offset)
-    log = filled(log, 2)
+    log = fill_log(log, 2)
     log = logs.append(log, marker(log, 2, 1, ABORT))
     found.append(log.first_unstable_offset)
     found.append(logs.replicate(log, 113).first_unstable_offset)
@@ -444,12 +452,12 @@ def test_28_the_index_of_aborted_transactions_names_what_was_still_open():
         log = logs.append(log, data(log, pid, first=first, count=count))
 
     put(1, 5)
-    log = filled(log, 3)
+    log = fill_log(log, 3)
     for pid, count in ((2, 2), (1, 4), (3, 3), (2, 7), (1, 1)):
         put(pid, count)
-    log = filled(log, 4)
+    log = fill_log(log, 4)
     log = logs.append(log, marker(log, 1, 1, ABORT))
-    log = filled(log, 5)
+    log = fill_log(log, 5)
     log = logs.append(log, marker(log, 3, 1, COMMIT))
     put(4, 20)
     put(2, 18)
@@ -483,26 +491,26 @@ def test_29_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_o
     yes = TxnPartitionsResult(Errors.NONE, "t", 10, 0, (OFFSETS,))
     desk.do(gc.on_enlisted(desk.role, yes, desk.on))
 
-    def fetched(partition: str, stable: bool) -> tuple[Errors, int]:
-        answer = offset_fetches.fetched(desk, partition, stable)
+    def fetch_value(partition: str, stable: bool) -> tuple[Errors, int]:
+        answer = offset_fetches.fetch_offset_of(desk, partition, stable)
         assert answer is not None
         return (answer.error, answer.offset)
 
     names = ("foo-0", "foo-1", "bar-0", "bar-1")
     unstable = (Errors.UNSTABLE_OFFSET_COMMIT, -1)
-    assert [fetched(n, True) for n in names] == [(Errors.NONE, 100), *[unstable] * 3]
-    assert [fetched(n, False) for n in names] == [(Errors.NONE, o) for o in (100, 110, 200, -1)]
+    assert [fetch_value(n, True) for n in names] == [(Errors.NONE, 100), *[unstable] * 3]
+    assert [fetch_value(n, False) for n in names] == [(Errors.NONE, o) for o in (100, 110, 200, -1)]
 
 
 def test_30_a_commit_is_not_sent_before_every_batch_is_answered():
     """TMgr.testEndTxnNotSentIfIncompleteBatches."""
     me = init_transactions(producer_of("app-1/producer", "t"))
-    me, _ = clients.sent(me, clients.next_request(me), 1)
+    me, _ = clients.note_sent(me, clients.next_request(me), 1)
     me = begin_transaction(clients.on_response(me, InitProducerIdResponse(Errors.NONE, PID, 0)))
     me = clients.end_transaction(clients.send(me, "out-0", (DataRecord("r"),)), committed=True)
     batch = clients.next_request(me)
     assert isinstance(batch, Produce)
-    me, _ = clients.sent(me, batch, 1)
+    me, _ = clients.note_sent(me, batch, 1)
     assert clients.next_request(me) is None
     me = clients.on_response(me, ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)))
     assert clients.next_request(me) == EndTxn("t", PID, 0, committed=True)

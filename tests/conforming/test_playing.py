@@ -35,7 +35,7 @@ class Served:
         self.moved.append((topic, index))
 
 
-def played(server, made):
+def play_program(server, made):
     """Play a program; return what it played with, and what clients asked."""
     names = Names(PREFIX, dict(server._spec.topic_ids)[topic_of(PREFIX)])
     playing = Playing(made, names, Served(server))
@@ -56,7 +56,7 @@ def without(made, client, does=""):
 def test_every_step_of_a_random_program_is_asked_and_answered(server, seed):
     # No time passes here, so that a member of a classic group would wait for one that does not come back.
     made = without(program(seed), client="d")
-    playing, _ = played(server, made)
+    playing, _ = play_program(server, made)
     quiet = set(range(len(made.steps))) - set(playing.asked.values())
     # While it waits to be in its group, what it is to do is left out.
     assert {made.steps[at].client for at in quiet} <= {"c"}
@@ -67,7 +67,7 @@ def test_every_step_of_a_random_program_is_asked_and_answered(server, seed):
 def test_of_three_brokers_each_is_asked_what_it_leads_or_coordinates():
     with kipviz.serve(cluster_of({topic_of(PREFIX): 2}, brokers=3)) as served:
         made = without(program(3, brokers=3), client="d", does="kill")
-        playing, asked = played(served, made)
+        playing, asked = play_program(served, made)
         assert served.log == ()
     assert {"FindCoordinator", "Metadata"} <= set(asked)
     moves = sum(step.does == "move" for step in made.steps)
@@ -111,7 +111,7 @@ def test_a_classic_group_goes_through_its_generations(server):
         ("d", "classic-beat", ("now",)),
         ("c", "classic-join"),
     )
-    playing, asked = played(server, made)
+    playing, asked = play_program(server, made)
     # The second member waits for the first one to join again; what it is to say meanwhile is left out.
     assert 4 not in playing.asked.values()
     assert asked.count("JoinGroup") == 5
@@ -120,7 +120,7 @@ def test_a_classic_group_goes_through_its_generations(server):
 
 
 def test_a_classic_member_leaves_under_the_name_that_it_was_given(server):
-    playing, asked = played(server, of(("c", "classic-join"), ("c", "classic-leave")))
+    playing, asked = play_program(server, of(("c", "classic-join"), ("c", "classic-leave")))
     assert asked[-1] == "LeaveGroup"
     assert not playing._who._members["c"].name
 
@@ -145,7 +145,7 @@ def test_a_transaction_is_written_with_the_identity_and_sequences_that_were_give
         ("a", "end", ("now", "commit")),
         ("a", "produce", ("now", "1", "next")),
     )
-    playing, _ = played(server, made)
+    playing, _ = play_program(server, made)
     assert [each.base_sequence for each in playing.sent] == [0, 1, 0]
     first, _, last = playing.sent
     # EndTxn gives the next epoch since transaction version 2.
@@ -155,13 +155,13 @@ def test_a_transaction_is_written_with_the_identity_and_sequences_that_were_give
 
 def test_a_sequence_is_repeated_or_left_out_as_the_step_says(server):
     produce = [("a", "produce", ("now", "0", which)) for which in ("next", "again", "gap", "next")]
-    playing, _ = played(server, of(("a", "init", ("new",)), *produce))
+    playing, _ = play_program(server, of(("a", "init", ("new",)), *produce))
     assert [each.base_sequence for each in playing.sent] == [0, 0, 2, 1]
 
 
 def test_an_older_client_adds_its_group_and_speaks_older_versions(server):
     made = of(("a", "init", ("new",)), ("a", "stage", ("now", "0"))).but(old=("a",))
-    _, asked = played(server, made)
+    _, asked = play_program(server, made)
     assert asked == ["InitProducerId", "AddOffsetsToTxn", "TxnOffsetCommit"]
     assert all(version <= 11 for version in OLD.values())
 
@@ -176,7 +176,7 @@ def test_what_a_share_member_has_got_is_what_it_acknowledges(server):
         ("s", "share-acknowledge", ("now", "accept")),
         ("o", "share-offsets"),
     )
-    _, asked = played(server, made)
+    _, asked = play_program(server, made)
     assert asked.count("ShareAcknowledge") == 1
     assert server.log == ()
 

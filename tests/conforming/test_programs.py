@@ -2,7 +2,7 @@
 
 import pytest
 
-from kipviz.conforming.programs import DISTURBANCES, KINDS, Step, program, read, written
+from kipviz.conforming.programs import DISTURBANCES, KINDS, Step, encode_program, program, read
 
 
 def test_a_seed_gives_the_same_program_everywhere():
@@ -30,7 +30,7 @@ def test_every_kind_of_step_is_drawn_with_every_word_that_it_may_be_told():
 
 @pytest.mark.parametrize("brokers", [1, 3])
 def test_a_program_is_written_and_read(brokers):
-    assert read(written(program(3, brokers=brokers))) == program(3, brokers=brokers)
+    assert read(encode_program(program(3, brokers=brokers))) == program(3, brokers=brokers)
 
 
 def test_no_program_kills_more_than_one_broker_and_few_kill_one():
@@ -43,9 +43,9 @@ def test_no_program_kills_more_than_one_broker_and_few_kill_one():
 
 def test_only_a_cluster_of_several_brokers_is_disturbed():
     with pytest.raises(ValueError, match="this is not a step of a program: o move 0"):
-        read(written(program(1).but(steps=(Step("o", "move", ("0",)),))))
+        read(encode_program(program(1).but(steps=(Step("o", "move", ("0",)),))))
     with pytest.raises(ValueError, match="a program is for 1 or 3 brokers"):
-        read(written(program(1).but(brokers=2)))
+        read(encode_program(program(1).but(brokers=2)))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_only_a_cluster_of_several_brokers_is_disturbed():
 )
 def test_what_is_no_step_is_refused_in_one_sentence(steps, said):
     with pytest.raises(ValueError, match=r"^[^\n]*$") as refused:
-        read(written(program(1).but(steps=steps)))
+        read(encode_program(program(1).but(steps=steps)))
     assert said in str(refused.value)
 
 

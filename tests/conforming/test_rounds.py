@@ -10,7 +10,7 @@ from kipviz.recordings.replayed_roles.answer_text import Asked
 COMMIT, JOIN = Step("a", "end", ("now", "commit")), Step("m", "join")
 
 
-def asked(api="END_TXN", error="NONE"):
+def make_asked(api="END_TXN", error="NONE"):
     return Asked(0, api, "x", (("error", error),), ())
 
 
@@ -20,15 +20,15 @@ def broker(needed, *, other=None):
 
     def attempt(programs):
         tried.append(len(programs))
-        return tuple(map(judged, programs))
+        return tuple(map(judge_program, programs))
 
-    def judged(made):
+    def judge_program(made):
         left = list(needed)
         for at, step in enumerate(made.steps):
             if left and step == left[0]:
                 left.pop(0)
                 if not left:
-                    return Refusal(made, asked(), at)
+                    return Refusal(made, make_asked(), at)
         return None if other is None else Refusal(made, other)
 
     return attempt, tried
@@ -44,7 +44,7 @@ def long_program():
 def test_no_step_is_left_that_is_not_needed():
     attempt, tried = broker((JOIN, COMMIT))
     made = long_program()
-    short = shrink(Refusal(made, asked(), made.steps.index(COMMIT)), attempt)
+    short = shrink(Refusal(made, make_asked(), made.steps.index(COMMIT)), attempt)
     assert short.program.steps == (JOIN, COMMIT)
     # Each attempt is the start of a broker.
     assert len(tried) <= ATTEMPTS_MAX
@@ -53,26 +53,26 @@ def test_no_step_is_left_that_is_not_needed():
 def test_what_comes_behind_the_refused_answer_is_left_out_first():
     attempt, tried = broker((JOIN, COMMIT))
     made = long_program()
-    shrink(Refusal(made, asked(), made.steps.index(COMMIT)), attempt)
+    shrink(Refusal(made, make_asked(), made.steps.index(COMMIT)), attempt)
     assert tried[0] == 1
 
 
 def test_another_refusal_is_not_taken_for_the_same_one():
-    attempt, _ = broker((JOIN, COMMIT), other=asked("PRODUCE", "NONE"))
+    attempt, _ = broker((JOIN, COMMIT), other=make_asked("PRODUCE", "NONE"))
     made = long_program()
-    short = shrink(Refusal(made, asked()), attempt)
+    short = shrink(Refusal(made, make_asked()), attempt)
     assert short.program.steps == (JOIN, COMMIT)
 
 
 def test_a_refusal_that_does_not_come_again_keeps_its_program():
     made = long_program()
-    refusal = Refusal(made, asked(), len(made.steps) - 1)
+    refusal = Refusal(made, make_asked(), len(made.steps) - 1)
     assert shrink(refusal, lambda programs: (None,) * len(programs)).program == made
 
 
 def test_it_stops_when_it_is_told_to():
     made = long_program()
-    refusal = Refusal(made, asked())
+    refusal = Refusal(made, make_asked())
     attempt, tried = broker((JOIN, COMMIT))
     assert shrink(refusal, attempt, lambda: False) == refusal
     assert tried == []

@@ -6,14 +6,14 @@ import zlib
 from collections.abc import Sequence
 
 from kipviz.core.links.bits import BitWriter, letters_of
-from kipviz.core.links.link import Leg, joined
+from kipviz.core.links.link import Leg, join_branches
 
 KS = range(8)
 
 
 def first_written(head: str, start: bytes, mark: bytes, step: int, chain: Sequence[Leg]) -> str:
     """Return a link to a step of a line as kipviz wrote it until its second format."""
-    legs = joined(chain)
+    legs = join_branches(chain)
     steps = [one for leg in legs for one in leg.steps]
     written = [(n, pick) for n, (pick, _) in enumerate(steps) if isinstance(pick, str)]
     picks = [pick if isinstance(pick, int) else 0 for pick, _ in steps]

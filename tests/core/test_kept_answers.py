@@ -9,7 +9,7 @@ class Row(Value, frozen=True):
     number: int
 
 
-def asked() -> tuple[list[tuple[str, int]], KeptAnswers[int]]:
+def memory_and_log() -> tuple[list[tuple[str, int]], KeptAnswers[int]]:
     """A memory of a question, and the entries that were asked about."""
     log: list[tuple[str, int]] = []
 
@@ -21,7 +21,7 @@ def asked() -> tuple[list[tuple[str, int]], KeptAnswers[int]]:
 
 
 def test_an_entry_that_is_the_same_object_is_asked_about_once() -> None:
-    log, kept = asked()
+    log, kept = memory_and_log()
     table = Table.of({"a": Row(1), "b": Row(2)})
     assert kept.of(table, 10) == [10, 20]
     assert kept.of(table.set("b", Row(3)), 10) == [10, 30]
@@ -30,7 +30,7 @@ def test_an_entry_that_is_the_same_object_is_asked_about_once() -> None:
 
 
 def test_keys_that_come_and_go_keep_what_is_known_of_the_others() -> None:
-    log, kept = asked()
+    log, kept = memory_and_log()
     table = Table.of({"a": Row(1), "c": Row(3)})
     assert kept.of(table, 1) == [1, 3]
     assert kept.of(table.set("b", Row(2)), 1) == [1, 2, 3]
@@ -39,21 +39,21 @@ def test_keys_that_come_and_go_keep_what_is_known_of_the_others() -> None:
 
 
 def test_one_object_under_two_keys_is_two_entries() -> None:
-    log, kept = asked()
+    log, kept = memory_and_log()
     row = Row(1)
     kept.of(Table.of({"a": row, "b": row}), 1)
     assert [key for key, _ in log] == ["a", "b"]
 
 
 def test_answers_stay_right_when_more_was_met_than_is_remembered() -> None:
-    _, kept = asked()
+    _, kept = memory_and_log()
     tables = [Table.of({"a": Row(number)}) for number in range(KEPT_MAX + 10)]
     for _ in range(2):
         assert [kept.of(table, 1) for table in tables] == [[n] for n in range(len(tables))]
 
 
 def test_a_tall_table_is_answered_in_the_order_of_its_keys() -> None:
-    _, kept = asked()
+    _, kept = memory_and_log()
     table = Table.of({f"{n:03}": Row(n) for n in range(100)})
     changed = table.set("050", Row(500))
     assert kept.of(table, 1) == list(range(100))

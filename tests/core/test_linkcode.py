@@ -20,7 +20,7 @@ from kipviz.core.links.link import (
     Part,
     SumOfMarks,
     Taken,
-    joined,
+    join_branches,
     link_of,
 )
 from kipviz.core.links.linkcode import PATTERN, PREFIX, read, write
@@ -33,7 +33,7 @@ STEP = st.tuples(st.one_of(st.integers(0, 40), st.text(max_size=9)), MARKS)
 
 @st.composite
 def chains(draw):
-    """The branches that lead to a line, as `joined` leaves them, and a step of the line."""
+    """The branches that lead to a line, as `join_branches` leaves them, and a step of the line."""
     legs = [Leg(0, tuple(draw(st.lists(STEP, max_size=40))))]
     for _ in range(draw(st.integers(0, 3))):
         if legs[-1].last - legs[-1].at < 2:
@@ -94,7 +94,7 @@ def test_a_first_link_that_lost_or_changed_a_letter_is_refused(chain, data):
             read(broken)
 
 
-def sealed(data: bytes, head: str = "h") -> str:
+def seal(data: bytes, head: str = "h") -> str:
     """A link with these bytes behind its head, and the checksum that fits them."""
     before = f"kv2.{head}"
     whole = zlib.crc32(data, zlib.crc32(before.encode())).to_bytes(4, "big") + data
@@ -103,7 +103,7 @@ def sealed(data: bytes, head: str = "h") -> str:
 
 @given(st.binary(max_size=60))
 def test_any_bytes_with_a_right_checksum_are_read_or_refused_in_a_sentence(data):
-    for text in (sealed(data), first_sealed(data)):
+    for text in (seal(data), first_sealed(data)):
         with contextlib.suppress(BadLink):
             assert read(text).parts
 
@@ -143,10 +143,10 @@ def test_a_link_that_a_mail_has_broken_into_lines_is_read():
 def test_a_branch_leaves_the_line_that_has_the_step_it_leaves():
     one = (0, bytes(8))
     main, late, early = Leg(0, (one,) * 5), Leg(4, (one,) * 3), Leg(2, (one,) * 2)
-    assert joined([main, late]) == (main, late)
-    assert joined([main, late, early]) == (main, early)
-    assert joined([main, Leg(5, (one,) * 2)]) == (Leg(0, (one,) * 7),)
-    assert joined([main, late, Leg(7, (one,))]) == (main, Leg(4, (one,) * 4))
+    assert join_branches([main, late]) == (main, late)
+    assert join_branches([main, late, early]) == (main, early)
+    assert join_branches([main, Leg(5, (one,) * 2)]) == (Leg(0, (one,) * 7),)
+    assert join_branches([main, late, Leg(7, (one,))]) == (main, Leg(4, (one,) * 4))
 
 
 def test_a_step_takes_less_than_a_letter():
@@ -174,7 +174,7 @@ def bits() -> BitWriter:
 
 def test_a_link_made_by_hand_is_read():
     made = bits().number(0).number(0).number(1).number(0).bits(0, 3).rice(0, 0).bits(2, 2)
-    link = read(sealed(made.data()))
+    link = read(seal(made.data()))
     assert link == Link("h", 0, 1, (Part(0, (Taken(0, 2),)),), SumOfMarks(5))
 
 
@@ -209,7 +209,7 @@ def test_a_link_made_by_hand_is_read():
 )
 def test_a_field_that_cannot_be_makes_a_link_a_damaged_one(made):
     with pytest.raises(BadLink, match="cut off or damaged"):
-        read(sealed(made.data()))
+        read(seal(made.data()))
 
 
 FIRST_HEAD, MARK, ONE_STEP = first_text("h") + b"\x00", bytes(8), b"\x00\x01\x00\x01\x00"

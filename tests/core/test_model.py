@@ -26,11 +26,11 @@ def test_two_phase_commit_has_exactly_as_many_states_as_it_should(rms, states):
 
 
 def test_two_phase_commit_is_consistent_and_a_hasty_manager_is_found():
-    def broken(model):
+    def find_broken(model):
         return [w for w in reachable(model) if {"aborted", "committed"} <= set(w.rms.values())]
 
-    assert not broken(TwoPhaseCommit(3))
-    assert broken(TwoPhaseCommit(2, hasty=True))
+    assert not find_broken(TwoPhaseCommit(3))
+    assert find_broken(TwoPhaseCommit(2, hasty=True))
 
 
 def test_a_step_leaves_the_world_it_was_given_as_it_is():

@@ -13,7 +13,7 @@ from kipviz.core.traces.tracefile import TraceFileError
 from tests.core.two_phase_commit import TwoPhaseCommit
 
 
-def grown(steps: int) -> Trace:
+def grow(steps: int) -> Trace:
     trace = Trace.start(TwoPhaseCommit(2))
     for _ in range(steps):
         trace = trace.take(trace.model.enabled(trace.world)[0])
@@ -26,7 +26,7 @@ def other_way(trace: Trace, depth: int) -> Trace:
 
 
 def test_only_the_branches_that_lead_somewhere_wanted_are_left() -> None:
-    trace = grown(4)
+    trace = grow(4)
     main = trace.cursor
     left = other_way(trace, 1)
     kept = other_way(left.jump(main), 2)
@@ -41,12 +41,12 @@ def test_only_the_branches_that_lead_somewhere_wanted_are_left() -> None:
 
 
 def test_a_trace_of_which_all_is_wanted_stays_as_it_is() -> None:
-    trace = grown(3)
+    trace = grow(3)
     assert trace.only([trace.cursor])[0] is trace
 
 
 def test_a_file_holds_several_trees_and_where_the_reader_stands(tmp_path: Path) -> None:
-    path, one, two = tmp_path / "two.trace", grown(3), grown(2)
+    path, one, two = tmp_path / "two.trace", grow(3), grow(2)
     opened: list[dict[str, Any]] = []
 
     def open_model(said: dict[str, Any]) -> TwoPhaseCommit:
@@ -64,13 +64,13 @@ def test_a_file_holds_several_trees_and_where_the_reader_stands(tmp_path: Path) 
 
 
 def test_a_file_with_one_tree_says_what_it_always_said(tmp_path: Path) -> None:
-    path, trace = tmp_path / "one.trace", grown(3)
+    path, trace = tmp_path / "one.trace", grow(3)
     tracefile.save(trace, path, {"model": {}})
     assert path.read_bytes().startswith(b'{"format":"kipviz-trace/1"')
 
 
 def test_a_last_line_that_speaks_of_two_trees_is_refused(tmp_path: Path) -> None:
-    path, one, two = tmp_path / "two.trace", grown(3), grown(2)
+    path, one, two = tmp_path / "two.trace", grow(3), grow(2)
     body = tracefile.body_of([one, two], {"model": {}}, [{}])
     tracefile.write(body, path, 0, 0, len(one))
     with pytest.raises(TraceFileError, match="belongs to two trees"):

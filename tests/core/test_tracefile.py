@@ -47,14 +47,14 @@ def saved(tmp_path):
     return path
 
 
-def sealed(lines):
+def seal(lines):
     """Return the bytes of a file with these lines before the last and a last line that fits."""
     body = "".join(f"{line}\n" for line in lines).encode()
     end = {"end": len(lines) - 1, "cursor": 0, "tip": 0, "digest": digest_of(body).hex()}
     return body + json.dumps(end).encode() + b"\n"
 
 
-def refused(path):
+def read_refusal(path):
     with pytest.raises(TraceFileError) as error:
         load(path, open_model)
     sentence = str(error.value)
@@ -111,10 +111,10 @@ def test_a_truncated_file_is_refused_wherever_it_is_cut(saved):
     header = data.index(b"\n")
     for size in (header + 1, header + 20, len(data) // 2, len(data) - 40, len(data) - 1):
         saved.write_bytes(data[:size])
-        assert "is truncated: its last line is missing" in refused(saved)
+        assert "is truncated: its last line is missing" in read_refusal(saved)
     lines = data.splitlines(keepends=True)
     saved.write_bytes(b"".join(lines[:-1]))
-    assert "is truncated" in refused(saved)
+    assert "is truncated" in read_refusal(saved)
 
 
 def test_an_edited_file_is_refused(saved):
@@ -128,14 +128,14 @@ def test_an_edited_file_is_refused(saved):
     ):
         assert edited != data
         saved.write_bytes(edited)
-        assert "was edited or damaged after it was saved" in refused(saved)
+        assert "was edited or damaged after it was saved" in read_refusal(saved)
 
 
 def test_another_format_is_refused_by_name(saved):
     saved.write_bytes(saved.read_bytes().replace(FORMAT.encode(), b"kipviz-trace/9"))
     assert (
         f"is in the format 'kipviz-trace/9', but this version of kipviz reads '{FORMAT}'"
-        in refused(saved)
+        in read_refusal(saved)
     )
 
 
@@ -146,18 +146,18 @@ def test_another_format_is_refused_by_name(saved):
 def test_what_is_no_trace_file_is_refused(tmp_path, data):
     path = tmp_path / "something"
     path.write_bytes(data)
-    assert "is not a trace file: its first line is not the header of one" in refused(path)
+    assert "is not a trace file: its first line is not the header of one" in read_refusal(path)
 
 
 def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path):
-    assert "cannot read" in refused(tmp_path / "nothing.trace")
-    assert "cannot read" in refused(tmp_path)
+    assert "cannot read" in read_refusal(tmp_path / "nothing.trace")
+    assert "cannot read" in read_refusal(tmp_path)
 
 
 def test_a_header_without_a_model_is_refused(tmp_path):
     path = tmp_path / "run.trace"
-    path.write_bytes(sealed([json.dumps({"format": FORMAT})]))
-    assert "the header does not name the model" in refused(path)
+    path.write_bytes(seal([json.dumps({"format": FORMAT})]))
+    assert "the header does not name the model" in read_refusal(path)
 
 
 HEADER = json.dumps({"format": FORMAT, "kipviz": "0.1.0", "model": MODEL})
@@ -182,8 +182,8 @@ START = '{"parent":null,"action":null}'
 )
 def test_a_line_that_makes_no_sense_is_refused_with_its_number(tmp_path, line, said):
     path = tmp_path / "run.trace"
-    path.write_bytes(sealed([HEADER, START, line]))
-    sentence = refused(path)
+    path.write_bytes(seal([HEADER, START, line]))
+    sentence = read_refusal(path)
     assert said in sentence
     assert ", line 3: " in sentence
 
@@ -191,16 +191,16 @@ def test_a_line_that_makes_no_sense_is_refused_with_its_number(tmp_path, line, s
 def test_an_end_that_does_not_fit_the_nodes_is_refused(tmp_path):
     path = tmp_path / "run.trace"
     lines = [HEADER, START]
-    data = sealed(lines)
+    data = seal(lines)
     for edited in (
         data.replace(b'"cursor": 0', b'"cursor": 1'),
         data.replace(b'"tip": 0', b'"tip": -1'),
         data.replace(b'"end": 1', b'"end": 2'),
-        sealed([HEADER]),
+        seal([HEADER]),
     ):
         assert edited != data
         path.write_bytes(edited)
-        assert "names nodes that are not in the file" in refused(path)
+        assert "names nodes that are not in the file" in read_refusal(path)
 
 
 class Chatty(TwoPhaseCommit):

@@ -87,16 +87,16 @@ def rebuilt(value):
     return value
 
 
-def written(value):
+def write_value(value):
     """Write content so that only what counts as the same content is written the same way."""
     match value:
         case tuple() | Log():
-            return f"{type(value).__name__}[{','.join(written(each) for each in value)}]"
+            return f"{type(value).__name__}[{','.join(write_value(each) for each in value)}]"
         case Table():
-            return f"Table[{','.join(written(pair) for pair in value.items())}]"
+            return f"Table[{','.join(write_value(pair) for pair in value.items())}]"
         case Value():
             fields = tuple(getattr(value, name) for name in value.__struct_fields__)
-            return f"{type(value).__name__}{written(fields)}"
+            return f"{type(value).__name__}{write_value(fields)}"
     return f"{type(value).__name__}:{value!r}"
 
 
@@ -107,7 +107,7 @@ def test_the_same_content_made_by_another_route_has_the_same_fingerprint(value):
 
 @given(contents, contents)
 def test_fingerprints_are_equal_exactly_when_the_contents_are(one, other):
-    assert (fingerprint(one) == fingerprint(other)) == (written(one) == written(other))
+    assert (fingerprint(one) == fingerprint(other)) == (write_value(one) == write_value(other))
 
 
 @given(contents)

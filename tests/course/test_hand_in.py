@@ -78,14 +78,14 @@ def test_a_hand_in_is_found_in_a_mail_with_a_mark_of_its_editor_wrapped_quoted_o
     def of(team: str) -> str:
         return kipviz.hand_in(team, lab)
 
-    def wrapped(line: str) -> str:
+    def wrap_line(line: str) -> str:
         return "\n".join(line[at : at + 76] for at in range(0, len(line), 76))
 
     texts = {
         "editor": b"\xef\xbb\xbf" + of("team 1").encode() + b"\r\n",
         "shell": (of("team 2") + "\r\n").encode("utf-16"),
-        "mail": f"Hello,\nhere is mine:\n\n{wrapped(of('team 3'))}\nAnn".encode(),
-        "quoted": "\n".join(f"> {each}" for each in wrapped(of("team 4")).splitlines()).encode(),
+        "mail": f"Hello,\nhere is mine:\n\n{wrap_line(of('team 3'))}\nAnn".encode(),
+        "quoted": "\n".join(f"> {each}" for each in wrap_line(of("team 4")).splitlines()).encode(),
         "repr": repr(of("team 5")).encode(),
         "two": f"{of('team 6')}\n{of('team 7')}".encode(),
         "whole-and-cut": f"{of('team 8')[:-20]}\n{of('team 8')}".encode(),

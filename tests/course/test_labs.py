@@ -80,7 +80,7 @@ PROGRAMS_WRONG = [
 ]
 
 
-def answered(name, steps):
+def permalink_of(name, steps):
     """Give the permalink to a learner's run of a lab: these steps from its start."""
     exercise = kipviz.lab(name)
     run = exercise.open().lab.run_at(0, 0)
@@ -91,11 +91,11 @@ def answered(name, steps):
 
 
 @cache
-def judged(name, steps):
-    return kipviz.lab(name).check(answered(name, steps))
+def judge_lab(name, steps):
+    return kipviz.lab(name).check(permalink_of(name, steps))
 
 
-def programmed(changes):
+def check_program(changes):
     text = kipviz.lab("write-the-client").document
     for before, after in changes:
         assert before in text
@@ -108,7 +108,7 @@ def programmed(changes):
     ("name", "steps"), [(n, s) for n, each in RUNS_RIGHT.items() for s in each]
 )
 def test_a_run_that_reaches_every_goal_solves_the_lab(name, steps):
-    assert judged(name, steps).solved, judged(name, steps)
+    assert judge_lab(name, steps).solved, judge_lab(name, steps)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_minutes_of_a_lab_have_room_for_its_text_its_hints_and_each_step_of_
 ):
     lab = lab_named(name)
     words = len(" ".join((lab.text, *lab.hints)).split())
-    run = open_link(answered(name, steps))
+    run = open_link(permalink_of(name, steps))
     made = len(run.at(run.trace.last()).trace.line) - 1
     seconds = words * 60 / WORDS_A_MINUTE + made * SECONDS_A_STEP + 2 * SECONDS_A_CELL
     assert seconds <= lab.minutes * 60
@@ -129,7 +129,7 @@ def test_the_minutes_of_a_lab_have_room_for_its_text_its_hints_and_each_step_of_
     ("name", "steps"), [(n, s) for n, each in RUNS_WRONG.items() for s in each]
 )
 def test_a_run_that_misses_a_goal_does_not_and_says_which(name, steps):
-    result = judged(name, steps)
+    result = judge_lab(name, steps)
     assert not result.solved
     assert not result.refused
     assert "MISSING" in result.text
@@ -153,12 +153,12 @@ def test_a_setting_that_does_not_save_every_run_does_not(name, change):
 
 @pytest.mark.parametrize("changes", PROGRAMS_RIGHT)
 def test_a_client_that_survives_every_crash_solves_the_lab(changes):
-    assert programmed(changes).solved, programmed(changes)
+    assert check_program(changes).solved, check_program(changes)
 
 
 @pytest.mark.parametrize("changes", PROGRAMS_WRONG)
 def test_a_client_that_copies_twice_does_not(changes):
-    result = programmed(changes)
+    result = check_program(changes)
     assert not result.solved
     assert result.judged[0].reached, "it works until it crashes"
 
@@ -174,9 +174,9 @@ def test_every_lab_is_tried_with_two_right_answers_and_two_wrong_ones():
 
 
 def test_a_lab_that_nobody_worked_on_says_that_there_is_no_step_yet():
-    result = kipviz.lab("survive-the-crash").check(answered("survive-the-crash", ()))
+    result = kipviz.lab("survive-the-crash").check(permalink_of("survive-the-crash", ()))
     assert "markers still due: the run has no step yet" in result.text
-    result = kipviz.lab("copy-twice").check(answered("copy-twice", ()))
+    result = kipviz.lab("copy-twice").check(permalink_of("copy-twice", ()))
     assert "two committed copies: no property is violated in this run" in result.text
 
 

@@ -22,7 +22,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offset
 from kipviz.scenarios.library import scenario
 from tests.clients.parts import member_of
-from tests.messages.offset_fetches import fetched, response_of
+from tests.messages.offset_fetches import fetch_offset_of, response_of
 
 HERE = "__consumer_offsets-0"
 E = Errors
@@ -45,7 +45,7 @@ def test_what_a_reader_of_a_pending_offset_is_told(under, version, stable, error
     pending = Table.of({9: (PendingOffset("g", "src-0", 102, 4),)})
     role = GroupCoordinator(HERE, pending=pending)
     desk = Desk(gc, role, leaders={HERE: 1, "src-0": 5}, rules=under)
-    answer = fetched(desk, require_stable=stable, version=version)
+    answer = fetch_offset_of(desk, require_stable=stable, version=version)
     assert answer is not None
     assert answer.error is error
 
@@ -66,7 +66,7 @@ def test_old_and_new_clients_wait_and_ask_again(error: Errors) -> None:
     )
     request = kafka_consumer.next_request(me)
     assert request == fetch_offset("g", "src-0", require_stable=False, version=6)
-    me, _ = kafka_consumer.sent(me, request, 4)
+    me, _ = kafka_consumer.note_sent(me, request, 4)
     me = kafka_consumer.on_response(me, response_of(error, "src-0"))
     assert kafka_consumer.next_request(me) is None
     assert kafka_consumer.next_request(kafka_consumer.on_timer(me, RetryBackOff())) == request

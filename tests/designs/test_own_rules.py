@@ -35,7 +35,7 @@ LIMIT = 7
 def forget() -> Iterator[None]:
     """Forget what a test proposed."""
     yield
-    catalogue._brought.clear()
+    catalogue._registered.clear()
 
 
 def any_marker(staged: int, marker: int) -> bool:
@@ -183,7 +183,7 @@ def test_a_design_of_ones_own_can_be_changed_further() -> None:
 
 def test_a_name_that_carries_its_design_brings_it_to_another_process() -> None:
     sent = pickle.dumps(kipviz.propose("mine", "repaired", marker_epoch=right))
-    catalogue._brought.clear()
+    catalogue._registered.clear()
     with pytest.raises(UnknownDesign):
         design("mine")
     assert pickle.loads(sent) == "mine"
@@ -195,7 +195,7 @@ def test_a_kept_run_names_the_design_and_runs_no_code_of_it(tmp_path: Path) -> N
     run = runs.play("kip-1289-share-commit", mine)
     runs.save(run, f"{tmp_path}/run.trace")
     assert runs.load(f"{tmp_path}/run.trace").changes == ()
-    catalogue._brought.clear()
+    catalogue._registered.clear()
     with pytest.raises(TraceFileError, match=r"'mine'.*kipviz\.propose\('mine'"):
         runs.load(f"{tmp_path}/run.trace")
 
@@ -215,7 +215,7 @@ def test_a_campaign_in_other_processes_takes_the_rule_and_names_it() -> None:
     plan = make_plan("kip-1289-two-members", str(mine), "rough", runs=1)
     sent = pickle.dumps(plan)
     here = run_places(plan, 0, plan.jobs)
-    catalogue._brought.clear()
+    catalogue._registered.clear()
     (there,) = run_places(pickle.loads(sent), 0, plan.jobs)
     assert there.equals(here[0])
     assert there.column("design").to_pylist() == ["mine"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.groups.group_coordinator import error_for_version
-from kipviz.clients.transactions.topic_ids import TopicIds, named, next_metadata
+from kipviz.clients.transactions.topic_ids import TopicIds, build_request, next_metadata
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.designs.catalogue import design
@@ -14,7 +14,7 @@ from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.scenarios.library import scenario
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 HERE = "__consumer_offsets-7"
 NAMES_TOO = "kafka+name_beside_id=names_too"
@@ -22,7 +22,7 @@ NEW_ID = "AAAAAAAAAAAAAAAAAAAABQ"
 
 
 def answers(under: str, story: str = "kip-1319-both") -> list[Errors]:
-    trace, _ = played(story, under)
+    trace, _ = play_once(story, under)
     sent = (getattr(e, "message", None) for n in nodes(trace) for e in n.events)
     arrived = [m.error for m in sent if isinstance(m, TxnOffsetCommitResponse)]
     return arrived[::2]  # each is seen twice: sent, and delivered
@@ -34,7 +34,7 @@ def answers(under: str, story: str = "kip-1319-both") -> list[Errors]:
 )
 def test_a_name_beside_the_id_takes_away_what_the_id_protects_from(under, error, kept) -> None:
     assert answers(under) == [Errors.NONE, error]
-    trace, _ = played("kip-1319-both", under)
+    trace, _ = play_once("kip-1319-both", under)
     world = nodes(trace)[-1].world
     offsets = world.roles[world.image.leader_of(HERE), "group_coordinator", HERE].offsets
     found = [o for (_, partition), o in offsets.items() if partition == "src-0"]
@@ -61,7 +61,7 @@ def test_a_release_between_two_versions_says_what_is_wrong_and_loses_what_an_id_
     under, error, lost
 ) -> None:
     assert answers(under, TWO) == [Errors.NONE, error]
-    trace, _ = played(TWO, under)
+    trace, _ = play_once(TWO, under)
     assert (trace.observations[0].broken != "") == lost
     sent = {e.message for n in nodes(trace) for e in n.events if _is_commit(e)}
     assert {(m.version, bool(m.topic_ids)) for m in sent} == {(6, not lost)}
@@ -80,7 +80,7 @@ def test_where_an_id_is_missing_the_version_before_the_one_with_ids_is_spoken() 
     request = TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("src-0", 1),), version=7)
     for first in (6, 7):
         ids = TopicIds(looks_up=True, ids_from=first)
-        assert named(ids, request).version == first - 1
+        assert build_request(ids, request).version == first - 1
         assert next_metadata(ids, request, first) == (Metadata(("src",)),)
         assert next_metadata(ids, request, first - 1) == ()
         assert ids.anew == ids

@@ -24,7 +24,7 @@ from kipviz.scenarios.library import scenario
 SEEDED = Task("kip-1289-two-members", "finding-D", "rough", 3)
 
 
-def told(folder: Path) -> list[str]:
+def search_all(folder: Path) -> list[str]:
     """A search, one with both reductions, a file, a minimal story and a table of rules."""
     small, two = scenario("kip-1289-small"), scenario("kip-1289-small-two")
     model = small.model(design("finding-D"), budget_of("expire_lock=1"))
@@ -46,4 +46,4 @@ def told(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join(told(Path(sys.argv[1]))))
+    print("\n".join(search_all(Path(sys.argv[1]))))

@@ -7,13 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.determinism.searching import told
+from tests.determinism.searching import search_all
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_searches_in_processes_with_other_hash_seeds_come_to_the_same(tmp_path: Path) -> None:
-    here = told(tmp_path)
+    here = search_all(tmp_path)
     for hash_seed in ("0", "4242"):
         done = subprocess.run(
             [sys.executable, "-m", "tests.determinism.searching", str(tmp_path)],

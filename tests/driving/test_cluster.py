@@ -22,14 +22,14 @@ def cluster():
     return Cluster(STORY, "kafka")
 
 
-def committed(cluster):
+def list_commits(cluster):
     return [e for e in cluster.events if isinstance(e, TransactionDecided) and e.committed]
 
 
-def finished():
+def run_to_commit():
     """The story's application, run until it has committed once."""
     cluster = Cluster(STORY, "kafka")
-    while not committed(cluster):
+    while not list_commits(cluster):
         cluster.take("app-1 goes on").quiet()
     return cluster
 
@@ -97,11 +97,11 @@ def test_at_is_an_independent_cluster(cluster):
 
 
 def test_a_consumer_reads_what_is_committed_and_nothing_else():
-    cluster = finished()
+    cluster = run_to_commit()
     (commit,) = [
         i
         for i in range(cluster.steps)
-        if not committed(cluster.at(i)) and committed(cluster.at(i + 1))
+        if not list_commits(cluster.at(i)) and list_commits(cluster.at(i + 1))
     ]
     before, after = cluster.at(commit), cluster.quiet()
     partition = "output-A-0"
@@ -135,7 +135,7 @@ def test_what_cannot_be_read_says_what_can(cluster, asked, why):
 
 
 def test_an_internal_topic_has_no_data_of_users():
-    cluster = finished().quiet()
+    cluster = run_to_commit().quiet()
     home = cluster.world.image.home_of("__transaction_state", "my-txn")
     with pytest.raises(ValueError, match="is an internal topic's"):
         cluster.read(home)
@@ -153,8 +153,8 @@ def test_time_passes_only_on_a_timed_clock(cluster):
 
 
 def test_calls_return_in_the_order_of_the_program():
-    returned = [e.call for e in finished().events if isinstance(e, CallReturned)]
-    program = finished().world.applications["app-1"].program
+    returned = [e.call for e in run_to_commit().events if isinstance(e, CallReturned)]
+    program = run_to_commit().world.applications["app-1"].program
     assert returned == [line.call.value for line in program[: len(returned)]]
     assert len(returned) == 5
 

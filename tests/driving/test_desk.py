@@ -20,7 +20,7 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitions,
     WriteTxnMarkers,
 )
-from tests.messages.shares import acknowledged
+from tests.messages.shares import acknowledge_response
 
 HOME = "__transaction_state-0"
 
@@ -61,7 +61,7 @@ def test_requests_to_other_brokers_are_collected(desk):
 
 def test_a_share_partition_leader_that_refuses_without_a_check_is_a_fault_of_the_handler():
     desk = Desk(share_partition_leader, ShareLeader(), leaders={"src-0": 1})
-    refusal = acknowledged(Errors.INVALID_REQUEST, "src-0")
+    refusal = acknowledge_response(Errors.INVALID_REQUEST, "src-0")
     with pytest.raises(AssertionError):
         desk.do(Effects(desk.role, replies=(Reply(ReplyTo("app-1", 1, 0), refusal),)))
 

@@ -149,13 +149,13 @@ def answers() -> None:
     from kipviz.messages.wire.question import Question
     from kipviz.serving.serve import Server
     from kipviz.watching.cluster_query import look
-    from tests.watching.wire import attached, busy
+    from tests.watching.wire import attach, busy
 
     found: dict[str, dict[str, object]] = {}
-    with Server(design_name="kafka-tv1") as served, attached(served) as (ask, wire):
+    with Server(design_name="kafka-tv1") as served, attach(served) as (ask, wire):
         busy(served, ask, wire)
 
-        def noted(broker: int, question: Question, values: Struct) -> Struct:
+        def note_answer(broker: int, question: Question, values: Struct) -> Struct:
             told = ask(broker, question, values)
             version = question.versions[1]
             data = encode(question.response, version, told).data.hex()
@@ -163,7 +163,7 @@ def answers() -> None:
             found.setdefault(data, row)
             return told
 
-        look(noted, lambda: 1_800_000_000_000, SERVERS)
+        look(note_answer, lambda: 1_800_000_000_000, SERVERS)
     _lines("answers.jsonl", list(found.values()))
 
 

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from kipviz.core.outside.printable import shown
+from kipviz.core.outside.printable import escape_line
 from kipviz.course.hand_in import PREFIX, Entry, HandIn, read_folder, write
 from kipviz.course.lab import labs
 from kipviz.messages.wire.codec import Struct, WireError, decode, encode
@@ -58,7 +58,7 @@ def _mail(dice: random.Random) -> bytes:
 
 def _read_mail(data: bytes, folder: Path) -> object:
     (folder / "mail.txt").write_bytes(data)
-    return [shown(str(row)) for row in read_folder(str(folder))]
+    return [escape_line(str(row)) for row in read_folder(str(folder))]
 
 
 # -- programs of stories ---------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def _read_properties(data: bytes, _: Path) -> object:
     try:
         return client_config(data.decode("utf-8", "replace"))
     except BadProperties as wrong:
-        raise BadProperties(shown(str(wrong))) from None  # as the command prints it
+        raise BadProperties(escape_line(str(wrong))) from None  # as the command prints it
 
 
 # -- what brokers answer ---------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _read_cluster(data: bytes, _: Path) -> object:
             raise NoAnswer(f"its answer cannot be used: {wrong}") from None
 
     found = look(ask, lambda: NOW_MS)
-    return [*map(shown, lines(found)), json.dumps(document(found))]
+    return [*map(escape_line, lines(found)), json.dumps(document(found))]
 
 
 TARGETS = (

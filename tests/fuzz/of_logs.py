@@ -77,10 +77,10 @@ def _segment(dice: random.Random) -> bytes:
     others = [one for name, one in _segments() if name == topic]
     made = of_bytes([data, dice.choice(others)], dice)
     # Three times in four with checksums that fit, so that what stands behind them is read, too.
-    return topic.encode() + b"\n" + (checked(made) if dice.randrange(4) else made)
+    return topic.encode() + b"\n" + (fix_checksums(made) if dice.randrange(4) else made)
 
 
-def checked(data: bytes) -> bytes:
+def fix_checksums(data: bytes) -> bytes:
     """Give a segment's bytes with the checksum of every batch that fits into them made again."""
     made, at = bytearray(data), 0
     while at + HEADER_SIZE <= len(made):
@@ -114,7 +114,7 @@ def _partitions() -> list[Path]:
 def _folder(dice: random.Random) -> bytes:
     partition = dice.choice(_partitions())
     (log,) = partition.glob("*.log")
-    made = checked(of_bytes([log.read_bytes()], dice))
+    made = fix_checksums(of_bytes([log.read_bytes()], dice))
     return f"{partition.name}/{log.name}\n".encode() + made
 
 

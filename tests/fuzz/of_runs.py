@@ -33,8 +33,8 @@ from kipviz.scenarios.documents.read import read_story
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
 from kipviz.scenarios.script import ScriptError
-from kipviz.scenarios.setting_changes import BadChange, changed
-from kipviz.widgets.stepping.autosave import recovered
+from kipviz.scenarios.setting_changes import BadChange, apply_changes
+from kipviz.widgets.stepping.autosave import recover_run
 from kipviz.widgets.stepping.lines import Lab
 from tests.fuzz.corpus import PLACE
 from tests.fuzz.fuzzing import Target
@@ -61,10 +61,10 @@ def _trace(dice: random.Random) -> bytes:
     for _ in range(dice.choice((1, 1, 2))):
         at = dice.randrange(len(lines))
         lines[at] = as_json(of_json(json.loads(lines[at]), dice))
-    return sealed(lines)
+    return seal(lines)
 
 
-def sealed(lines: list[bytes]) -> bytes:
+def seal(lines: list[bytes]) -> bytes:
     """Give a saved run with a digest that fits its lines, as long as its last line can be read."""
     body = b"".join(line + b"\n" for line in lines[:-1])
     try:
@@ -109,7 +109,7 @@ def _open_kept_run(data: bytes, folder: Path) -> object:
     try:
         run = runs.load(path)
     except TraceFileError as wrong:
-        run, said = recovered(path, wrong)
+        run, said = recover_run(path, wrong)
         assert "was damaged" in said, said
     whole = _whole_runs()[run.scenario.name]
     assert actions_of(run) <= whole
@@ -242,7 +242,7 @@ def _read_spec(data: bytes, _: Path) -> object:
     changes = told.get("changes", ())
     for change in changes if isinstance(changes, list) else ():
         try:
-            changed(story.spec, chosen, [change])
+            apply_changes(story.spec, chosen, [change])
         except (BadChange, UnknownDesign):
             continue
     model = story.but(spec=spec).model(chosen)

@@ -79,7 +79,7 @@ class Moments:
         self._without[command.name] += 1
         return NO_MOMENT
 
-    def unheard(self) -> list[str]:
+    def list_unheard(self) -> list[str]:
         """Say which commands were done at every moment that was drawn: nothing shows that they hear ^C."""
         return [
             f"{name}: {NO_MOMENT}, so it may not hear ^C"
@@ -107,7 +107,7 @@ class Moments:
             "while Python starts": self.by_signal,
             "too early, before Python had started itself": self.too_early,
             "too late, when all was done": self.too_late,
-            "wrong": [*self.wrong, *self.unheard()],
+            "wrong": [*self.wrong, *self.list_unheard()],
         }
 
 
@@ -136,7 +136,7 @@ def main(words: Sequence[str] | None = None) -> int:
             print(f"{number + 1}/{asked.count} {name}: {why or 'well'}", flush=True)
     except KeyboardInterrupt:
         print("interrupted; what was found so far:", file=sys.stderr)
-    made, unheard = sum(moments.counts.values()), moments.unheard()
+    made, unheard = sum(moments.counts.values()), moments.list_unheard()
     print(f"{made} moments, {len(moments.wrong)} of them wrong", *unheard, sep="\n")
     if asked.record:
         runs = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else []

@@ -118,8 +118,8 @@ def test_a_command_that_is_done_at_every_moment_is_not_said_to_end_well(monkeypa
     monkeypatch.setattr(program, "run", lambda *_: done)
     moments = Moments(1, COMMANDS[:1])
     assert moments.draw(0) == NO_MOMENT
-    assert moments.unheard() == [f"explore: {NO_MOMENT}, so it may not hear ^C"]
-    assert moments.document(1)["wrong"] == moments.unheard()
+    assert moments.list_unheard() == [f"explore: {NO_MOMENT}, so it may not hear ^C"]
+    assert moments.document(1)["wrong"] == moments.list_unheard()
 
 
 def test_a_moment_that_was_missed_is_no_fault_of_a_command_that_heard_another(monkeypatch):
@@ -128,7 +128,7 @@ def test_a_moment_that_was_missed_is_no_fault_of_a_command_that_heard_another(mo
     monkeypatch.setattr(program, "run", lambda *_: ends.pop(0))
     moments = Moments(1, [replace(COMMANDS[0], lost=lambda *_: "")])
     assert [moments.draw(0), moments.draw(0)] == [NO_MOMENT, ""]
-    assert moments.unheard() == []
+    assert moments.list_unheard() == []
 
 
 def test_at_200_moments_on_record_every_command_heard_the_interruption_and_lost_nothing():

@@ -30,7 +30,7 @@ def function_of(row: Row) -> str:
     return row.test.partition("[")[0]
 
 
-def resolved(dotted: str) -> object:
+def resolve(dotted: str) -> object:
     """Give the module, function or class of a dotted name below the package."""
     parts = f"kipviz.{dotted}".split(".")
     for cut in range(len(parts), 1, -1):
@@ -48,7 +48,7 @@ def resolved(dotted: str) -> object:
 def test_what_a_row_names_is_there(name: str, row: Row) -> None:
     assert row.how in HOW
     if row.handler:
-        assert resolved(row.handler) is not None
+        assert resolve(row.handler) is not None
     if row.scenario:
         assert row.scenario in {story.name for story in LIBRARY}
     if row.test:

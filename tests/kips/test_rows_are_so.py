@@ -26,7 +26,7 @@ from kipviz.kips.row import OPEN, Row
 from kipviz.messages.events import MessageDelivered
 from kipviz.messages.message import Message
 from kipviz.scenarios.library import scenario
-from tests.kips.test_kips import ROOT, resolved
+from tests.kips.test_kips import ROOT, resolve
 
 RUN = ("brokers", "clients", "cluster", "designs")
 TOLD = [(known.name, row) for known in KIPS for row in known.rows if row.how != OPEN]
@@ -37,7 +37,7 @@ RUNS, STEPS = 30, 150
 
 def codes_of(row: Row) -> frozenset[CodeType]:
     """The code of a row's handler, if it is in a floor that is run: one function, or those of a class."""
-    found: Any = resolved(row.handler)
+    found: Any = resolve(row.handler)
     if row.handler.partition(".")[0] not in RUN:
         return frozenset()
     parts = vars(found).values() if isclass(found) else [found]
@@ -48,7 +48,7 @@ def codes_of(row: Row) -> frozenset[CodeType]:
 WANTED = frozenset(code for _, row in WITH_A_STORY for code in codes_of(row))
 
 
-def played(name: str, under: str, called: set[CodeType]) -> set[type[Message]]:
+def play_story(name: str, under: str, called: set[CodeType]) -> set[type[Message]]:
     """The messages that arrive in a story; what is called of the wanted goes into `called`."""
     story = scenario(name)
     if not story.beats:
@@ -83,7 +83,7 @@ def run(name: str, under: str) -> tuple[frozenset[CodeType], frozenset[type[Mess
     before = sys.getprofile()
     sys.setprofile(note)
     try:
-        arrived = played(name, under, called)
+        arrived = play_story(name, under, called)
     finally:
         sys.setprofile(before)
     return frozenset(called), frozenset(arrived)
@@ -97,7 +97,7 @@ def is_program(found: object) -> bool:
     ("name", "row"), WITH_A_STORY, ids=[f"{name}-{row.clause}" for name, row in WITH_A_STORY]
 )
 def test_a_run_of_a_rows_story_comes_through_its_handler(name: str, row: Row) -> None:
-    found, story = resolved(row.handler), scenario(row.scenario)
+    found, story = resolve(row.handler), scenario(row.scenario)
     codes = codes_of(row)
     if codes:
         assert any(codes & run(story.name, under)[0] for under in story.designs)
@@ -116,7 +116,7 @@ STORY = re.compile(r"(?:kip-\d+|pain)(?:-[a-z0-9]+)+")
 
 
 @cache
-def named(page: str) -> frozenset[str]:
+def find_named(page: str) -> frozenset[str]:
     """The stories that a notebook names: in its words and cells, or in what those print."""
     cells = json.loads((ROOT / "notebooks" / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
     parts = [part for cell in cells for part in (cell, *cell.get("outputs", ()))]
@@ -130,7 +130,7 @@ def named(page: str) -> frozenset[str]:
     ids=[f"{name}-{row.clause}" for name, row in WITH_A_STORY if row.page],
 )
 def test_the_page_of_a_row_names_its_story(name: str, row: Row) -> None:
-    assert row.scenario in named(row.page)
+    assert row.scenario in find_named(row.page)
 
 
 # -- rows that lack one of the two ---------------------------------------------------------------

@@ -68,7 +68,7 @@ def _nothing_stays(monkeypatch):
     monkeypatch.setattr(library, "_brought", {})
 
 
-def refused(old: str, new: str, times: int = 1) -> str:
+def read_refusal(old: str, new: str, times: int = 1) -> str:
     assert old in TEXT
     with pytest.raises(BadStory) as told:
         story(TEXT.replace(old, new, times))
@@ -246,7 +246,7 @@ def test_a_run_that_no_document_can_say_is_refused_before_its_file_is_written(tm
 
 
 def test_a_step_that_is_not_possible_is_told_with_the_nearest_and_where_processes_stand() -> None:
-    told = refused("app-1 goes on\nquiet\napp-1", "app-1 goes on\nquiet\napp1")
+    told = read_refusal("app-1 goes on\nquiet\napp-1", "app-1 goes on\nquiet\napp1")
     assert told.startswith(
         "the text:25: 'app1 goes on' is not possible here under repaired. "
         "Did you mean 'app-1 goes on'? Possible: app-1 goes on; "
@@ -255,27 +255,27 @@ def test_a_step_that_is_not_possible_is_told_with_the_nearest_and_where_processe
 
 
 def test_a_step_that_waits_in_vain_or_is_more_than_one_says_what_there_is() -> None:
-    told = refused("\nquiet\n", "\nuntil EndTxn arrives at B1\n")
+    told = read_refusal("\nquiet\n", "\nuntil EndTxn arrives at B1\n")
     assert "the text:24: 'until EndTxn arrives at B1' is not possible here" in told
-    told = refused("\nquiet\n", "\nB* crashes\n")
+    told = read_refusal("\nquiet\n", "\nB* crashes\n")
     listed = "B1 crashes; B3 crashes; B5 crashes; B7 crashes"
     assert f"'B* crashes' matches 4 actions; write one of them: {listed}." in told
-    told = refused("\nquiet\n", "\nB1 B9 | B3 are cut apart\n")
+    told = read_refusal("\nquiet\n", "\nB1 B9 | B3 are cut apart\n")
     assert (
         "the text:24: The first poll: 'B1 B9 | B3 are cut apart' is not a network partition" in told
     )
 
 
 def test_a_goal_a_cluster_and_a_design_that_cannot_be_are_told_where_they_stand() -> None:
-    told = refused("broker crashed", "broker crash")
+    told = read_refusal("broker crashed", "broker crash")
     assert told.startswith(
         "the text:32: Unknown goal 'broker crash'. Did you mean 'broker crashed'?"
     )
-    told = refused("max_records: 1", "max_records: 0")
+    told = read_refusal("max_records: 1", "max_records: 0")
     assert told == "the text:6: max_records of app-1 must be from 1 to 2147483647, not 0"
-    told = refused("[repaired, finding-I]", "[repaired, kafka]")
+    told = read_refusal("[repaired, finding-I]", "[repaired, kafka]")
     assert "the text:6: mine stages share-group acknowledgements" in told
-    told = refused("name: mine", "name: kip-1289-small")
+    told = read_refusal("name: mine", "name: kip-1289-small")
     assert told == "the text:2: The library has a story 'kip-1289-small': choose another name."
 
 

@@ -8,12 +8,12 @@ from kipviz.lessons.error_meanings import meaning_of
 from kipviz.messages.errors import Errors
 from kipviz.scenarios.library import LIBRARY
 from kipviz.views.lesson import LessonTelling
-from tests.scenarios.story import nodes, played, under_one_design_each
+from tests.scenarios.story import nodes, play_once, under_one_design_each
 
 
 def asked_about(name: str, under: str) -> list[tuple[str, dict[str, tuple[bool, str]]]]:
     """The questions of a story about answers: their texts, and each option with whether it is right and its meaning."""
-    trace, _ = played(name, under)
+    trace, _ = play_once(name, under)
     telling = LessonTelling(trace.model, ())
     for k, node in enumerate(nodes(trace)):
         telling.see(k, node.action, node.world, node.events)

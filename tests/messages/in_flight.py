@@ -17,7 +17,7 @@ from kipviz.recordings.files.segments import batches
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import topic_of
 from kipviz.scenarios.library import LIBRARY
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 
 @cache
@@ -26,7 +26,7 @@ def sent() -> tuple[tuple[Message, Encoded, Around], ...]:
     found = {}
     for story in LIBRARY:
         for name in story.designs:
-            for node in nodes(played(story.name, name)[0]):
+            for node in nodes(play_once(story.name, name)[0]):
                 for event in node.events:
                     if isinstance(event, MessageSent):
                         around = Around(story.spec.topic_ids, None, event.source)

@@ -6,7 +6,7 @@ from typing import Any
 
 from kipviz.brokers.groups.offset_fetches import on_offset_fetch
 from kipviz.driving.desk import Desk
-from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     NAMES_TOPICS,
@@ -29,14 +29,14 @@ def fetch_all(
 def response_of(error: Errors, partition: str, offset: int = -1) -> OffsetFetchResponse:
     """The response to a consumer's request for the offset of a partition."""
     if error is not Errors.NONE:
-        answer = refused(fetch_offset("g", partition), error)
+        answer = reject_request(fetch_offset("g", partition), error)
         assert isinstance(answer, OffsetFetchResponse)
         return answer
     fetched = FetchedGroup(Errors.NONE, "g", (FetchedOffset(partition, offset),))
     return OffsetFetchResponse((fetched,))
 
 
-def fetched(
+def fetch_offset_of(
     desk: Desk, partition: str = "src-0", require_stable: bool = True, **more: Any
 ) -> FetchedOffset | None:
     """What a coordinator answers to a consumer that asks for an offset of g; None if there is no response yet."""

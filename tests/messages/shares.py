@@ -52,7 +52,7 @@ def acknowledges(
     return ShareAcknowledge(group_id, member_id, epoch, parts)
 
 
-def acknowledged(
+def acknowledge_response(
     error: Errors, partition: str, *others: tuple[str, Errors]
 ) -> ShareAcknowledgeResponse:
     """A response with an error of the whole request, or with the result for each partition."""
@@ -83,7 +83,7 @@ def stages(
     return TxnShareAcknowledge(transactional_id, group_id, *producer, *member, parts)
 
 
-def staged(
+def staging_response(
     error: Errors, partition: str, *others: tuple[str, Errors]
 ) -> TxnShareAcknowledgeResponse:
     """The response to a staging of a partition, and of others if some are named."""
@@ -91,7 +91,7 @@ def staged(
     return TxnShareAcknowledgeResponse(tuple(results))
 
 
-def fetched(
+def fetch_response(
     error: Errors,
     partition: str,
     acknowledge_error: Errors = Errors.NONE,

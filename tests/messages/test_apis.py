@@ -22,14 +22,14 @@ from kipviz.cluster.dispatch import HANDLERS
 from kipviz.core.values import fingerprint
 from kipviz.designs.options.options import STATUSES
 from kipviz.messages.apis.api import NO_RELEASE, AnyApi, Role
-from kipviz.messages.apis.catalogue import API_OF, APIS, refused
+from kipviz.messages.apis.catalogue import API_OF, APIS, reject_request
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.cluster.releases import EVERYTHING, NAMES, RELEASES
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
 from tests.messages.found import messages
-from tests.scenarios.story import played
+from tests.scenarios.story import play_once
 
 # What the handlers of a role have as their first parameter.
 ROLES = {
@@ -99,7 +99,7 @@ def test_no_two_rows_are_about_one_request_and_every_handler_has_one() -> None:
 def test_a_refusal_is_the_response_of_its_row_and_has_the_error() -> None:
     for api in APIS:
         blank = api.request(*(() for _ in api.request.__struct_fields__))
-        answer = refused(blank, Errors.UNSUPPORTED_VERSION)
+        answer = reject_request(blank, Errors.UNSUPPORTED_VERSION)
         assert type(answer) is api.response, api.name
 
 
@@ -131,7 +131,7 @@ APPENDING = (
 def test_a_request_for_which_a_leader_appends_has_a_row_that_says_so() -> None:
     found = set()
     for name, under in APPENDING:
-        trace, _ = played(name, under)
+        trace, _ = play_once(name, under)
         path = [trace.node(number) for number in trace.line]
         for before, node in pairwise(path):
             ends = {name: log.end_offset for name, log in before.world.logs.items()}

@@ -17,7 +17,7 @@ from kipviz.messages.wire.drafts import ITERATIONS, Iteration, bytes_in, iterati
 from kipviz.messages.wire.frame import bytes_of, read_message
 from kipviz.messages.wire.kind import Around
 from kipviz.records.share_group_state import RecordState, StateBatch
-from tests.messages.shares import staged, stages
+from tests.messages.shares import stages, staging_response
 
 SOURCE_ID = "AAAAAAAAAAAAAAAAAAAAAg"
 AROUND = Around((("src", SOURCE_ID),), client_id="app-1")
@@ -54,7 +54,7 @@ def test_a_gap_can_be_staged_in_the_newest_schema_alone() -> None:
 
 @EACH
 def test_no_iteration_answers_with_a_current_leader(of: Iteration) -> None:
-    answer = staged(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
+    answer = staging_response(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
     schema, version = schema_of(TxnShareAcknowledgeResponse, of)
     _, body, encoded = read_message(schema, version, bytes_in(answer, of, AROUND).data)
     assert "NodeEndpoints" not in body

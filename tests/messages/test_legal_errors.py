@@ -29,7 +29,7 @@ from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.recordings.recorded import load_recording
 from kipviz.scenarios.library import LIBRARY
-from tests.scenarios.story import played
+from tests.scenarios.story import play_once
 
 RECORDED = sorted((Path(__file__).parents[1] / "recordings").glob("kafka-*/*/recording.json"))
 STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]
@@ -97,7 +97,7 @@ def found_in(api: AnyApi, response: Message, request: Message | None) -> Iterato
         yield api.name, place, Errors(code)
 
 
-def answered(events: Iterator[Event]) -> Iterator[tuple[AnyApi, Message, Message | None]]:
+def list_answered(events: Iterator[Event]) -> Iterator[tuple[AnyApi, Message, Message | None]]:
     """The responses of a run, each with the row of its request and the request."""
     waiting: dict[tuple[str, int], list[Message]] = defaultdict(list)
     for event in events:
@@ -117,11 +117,11 @@ def answered(events: Iterator[Event]) -> Iterator[tuple[AnyApi, Message, Message
 
 def errors_of(path: list[Node]) -> Iterator[Found]:
     events = (event for node in path for event in node.events)
-    for api, response, request in answered(events):
+    for api, response, request in list_answered(events):
         yield from found_in(api, response, request)
 
 
-def decided(model: ClusterModel, path: list[Node]) -> Iterator[tuple[AnyApi, Errors]]:
+def list_decided(model: ClusterModel, path: list[Node]) -> Iterator[tuple[AnyApi, Errors]]:
     """The errors to which the checks of a step led or could have led, for the request that arrived in it."""
     for before, node in pairwise(path):
         arrived = [e for e in node.events if isinstance(e, MessageDelivered) and e.way == "request"]
@@ -142,7 +142,7 @@ def told_in_stories() -> frozenset[Found]:
     found: set[Found] = set()
     for story in LIBRARY:
         for under in story.designs:
-            trace, _ = played(story.name, under)
+            trace, _ = play_once(story.name, under)
             found.update(errors_of([trace.node(node) for node in trace.line]))
     return frozenset(found)
 
@@ -261,9 +261,9 @@ def test_every_error_that_a_row_names_is_reached() -> None:
     told = (*told_in_stories(), *told_in_hostile_runs())
     reached = {(name, error) for name, _, error in told}
     for story in LIBRARY:
-        trace, _ = played(story.name, story.designs[0])
+        trace, _ = play_once(story.name, story.designs[0])
         path = [trace.node(node) for node in trace.line]
-        reached |= {(api.name, error) for api, error in decided(trace.model, path)}
+        reached |= {(api.name, error) for api, error in list_decided(trace.model, path)}
     by_name = defaultdict(list)
     for api in APIS:
         by_name[api.kafka_name].append(api)

@@ -82,7 +82,14 @@ from kipviz.records.classic_groups import Subscription
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 from tests.messages.in_flight import sent
 from tests.messages.offset_fetches import response_of
-from tests.messages.shares import acknowledged, acknowledges, fetched, fetches, staged, stages
+from tests.messages.shares import (
+    acknowledge_response,
+    acknowledges,
+    fetch_response,
+    fetches,
+    stages,
+    staging_response,
+)
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python on Python 3.11
@@ -205,12 +212,12 @@ def test_an_error_stands_where_kafka_puts_it() -> None:
     assert group["ErrorCode"] == 0
     assert group["Topics"][0]["Partitions"][0]["ErrorCode"] == Errors.UNSTABLE_OFFSET_COMMIT
     for answer, whole in (
-        (fetched(Errors.SHARE_SESSION_NOT_FOUND, "src-0"), True),
-        (fetched(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"), False),
-        (acknowledged(Errors.INVALID_SHARE_SESSION_EPOCH, "src-0"), True),
-        (acknowledged(Errors.INVALID_RECORD_STATE, "src-0"), False),
-        (staged(Errors.PRODUCER_FENCED, "src-0"), True),
-        (staged(Errors.INVALID_RECORD_STATE, "src-0"), False),
+        (fetch_response(Errors.SHARE_SESSION_NOT_FOUND, "src-0"), True),
+        (fetch_response(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"), False),
+        (acknowledge_response(Errors.INVALID_SHARE_SESSION_EPOCH, "src-0"), True),
+        (acknowledge_response(Errors.INVALID_RECORD_STATE, "src-0"), False),
+        (staging_response(Errors.PRODUCER_FENCED, "src-0"), True),
+        (staging_response(Errors.INVALID_RECORD_STATE, "src-0"), False),
     ):
         found = body(answer)
         error = error_in(answer)
@@ -242,7 +249,7 @@ def test_a_share_fetch_of_no_record_waits_for_none() -> None:
 
 
 def test_a_topic_that_may_not_be_read_stands_in_an_answer_that_else_serves() -> None:
-    answer = fetched(Errors.NONE, "src-0", refused=("out-0",))
+    answer = fetch_response(Errors.NONE, "src-0", refused=("out-0",))
     served, refused = body(answer)["Responses"]
     assert served["Partitions"][0]["ErrorCode"] == Errors.NONE
     assert refused["Partitions"][0]["ErrorCode"] == Errors.TOPIC_AUTHORIZATION_FAILED
@@ -278,7 +285,7 @@ def test_each_partition_of_a_share_answer_has_its_own_errors() -> None:
     others = (PartitionAcknowledgements("src-1", accepted),)
     asked = body(acknowledges("g", "m", 1, "src-0", accepted, *others))
     assert len(asked["Topics"][0]["Partitions"]) == 2
-    answer = acknowledged(refused, "src-0", ("src-1", Errors.NONE))
+    answer = acknowledge_response(refused, "src-0", ("src-1", Errors.NONE))
     (topic,) = body(answer)["Responses"]
     assert [p["ErrorCode"] for p in topic["Partitions"]] == [refused, Errors.NONE]
 
@@ -301,21 +308,21 @@ def test_open_votes_stand_behind_a_tag_that_kafkas_reader_skips() -> None:
 
     schema = KINDS[ReadShareGroupStateResponse].schema
     written = encode(schema, 0, body(message)).data
-    found, _ = decode(shipped(schema), 0, written)
+    found, _ = decode(without_drafts(schema), 0, written)
     (partition,) = found["Results"][0]["Partitions"]
     assert partition["StateBatches"][0]["DeliveryState"] == 0
     assert set(partition) - {f.name for f in schema.fields[0].fields[1].fields} == {"#0"}
-    assert encode(shipped(schema), 0, found).data == written
+    assert encode(without_drafts(schema), 0, found).data == written
     assert "#0" not in body(message.but(pending=()))["Results"][0]["Partitions"][0]
 
 
-def shipped(schema: Schema) -> Schema:
+def without_drafts(schema: Schema) -> Schema:
     """The schema without what Kafka's does not have."""
 
-    def kept(fields: tuple[Field, ...]) -> tuple[Field, ...]:
-        return tuple(f.but(fields=kept(f.fields)) for f in fields if f.status == "shipped")
+    def keep_shipped(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+        return tuple(f.but(fields=keep_shipped(f.fields)) for f in fields if f.status == "shipped")
 
-    return schema.but(fields=kept(schema.fields))
+    return schema.but(fields=keep_shipped(schema.fields))
 
 
 # -- batches -----------------------------------------------------------------------------------------
@@ -622,11 +629,11 @@ def test_a_staging_of_several_partitions_has_them_by_topic() -> None:
 
 def test_an_error_of_one_partition_may_be_one_that_only_the_whole_answer_has() -> None:
     """KIP-1289 lists CONCURRENT_TRANSACTIONS nowhere, and coordinator errors for no partition."""
-    answer = staged(Errors.CONCURRENT_TRANSACTIONS, "src-0", ("src-1", Errors.NONE))
+    answer = staging_response(Errors.CONCURRENT_TRANSACTIONS, "src-0", ("src-1", Errors.NONE))
     found = body(answer)
     assert found["ErrorCode"] == Errors.CONCURRENT_TRANSACTIONS
     assert [p["PartitionIndex"] for t in found["Responses"] for p in t["Partitions"]] == [1]
-    refused = staged(Errors.INVALID_RECORD_STATE, "src-1", ("src-0", Errors.NONE))
+    refused = staging_response(Errors.INVALID_RECORD_STATE, "src-1", ("src-0", Errors.NONE))
     found = body(refused)
     assert found["ErrorCode"] == Errors.NONE
     each = {p["PartitionIndex"]: p["ErrorCode"] for p in found["Responses"][0]["Partitions"]}

@@ -23,7 +23,7 @@ SHIPPED = {schema.name: schema for schema in OURS if schema.status == "shipped"}
 
 
 @cache
-def recorded() -> dict[str, Any]:
+def read_schemas() -> dict[str, Any]:
     told = json.loads((RELEASE / "schemas.json").read_text(encoding="utf-8"))
     return {message["name"]: message for message in told["messages"]}
 
@@ -48,7 +48,7 @@ def test_the_recorded_files_are_those_that_the_recorder_wrote() -> None:
 
 
 def test_every_shipped_message_is_recorded() -> None:
-    assert set(SHIPPED) == set(recorded())
+    assert set(SHIPPED) == set(read_schemas())
 
 
 def plain(field: Field) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def meaning(told: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_field_is_kafkas_version_by_version(name: str) -> None:
-    ours, theirs = SHIPPED[name], recorded()[name]
+    ours, theirs = SHIPPED[name], read_schemas()[name]
     assert (ours.key, ours.versions, ours.flexible) == (
         theirs["key"],
         theirs["versions"],

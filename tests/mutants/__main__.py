@@ -33,8 +33,8 @@ from typing import Any
 
 import pytest
 
-from tests.mutants.live import Functions, NotLive, parsed
-from tests.mutants.operators import FLOORS, Mutant, changed, modules, mutants
+from tests.mutants.live import Functions, NotLive, parse_file
+from tests.mutants.operators import FLOORS, Mutant, change_tree, modules, mutants
 from tests.mutants.touched import KEPT, Touched, digest, test_file
 from tests.mutants.trial import RATIO, Child, Ended, run
 from tests.tidy.source import ROOT
@@ -75,7 +75,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if session.refused:
         print(f"mutants: {session.refused}: no result is told", file=sys.stderr)
         return 2
-    return session.told()
+    return session.report()
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
@@ -241,7 +241,7 @@ class Trials:
         if self._arguments.again:
             self._arguments.again = False  # what survives from here on has been tried again
 
-    def told(self) -> int:
+    def report(self) -> int:
         """Print the result, note it where that is wished, and say by the exit status whether all died."""
         rows = [
             self._ended[m.file, m.number] for m in self._drawn if (m.file, m.number) in self._ended
@@ -326,7 +326,7 @@ class Worker:
         if not tests:
             return Ended("", "green"), 0, "unseen"
         if mutant.inside:
-            parsed(mutant.file)
+            parse_file(mutant.file)
 
         def work(say: Callable[[Any], None]) -> None:
             try:
@@ -378,7 +378,7 @@ def _in_new_python(
     limit = int(60 + RATIO * sum(seconds[name] for name in tests))
     with tempfile.TemporaryDirectory() as folder:
         source, order = Path(folder) / "source.py", Path(folder) / "order"
-        source.write_text(ast.unparse(changed(mutant)), encoding="utf-8")
+        source.write_text(ast.unparse(change_tree(mutant)), encoding="utf-8")
         order.write_text("\n".join(tests), encoding="utf-8")
         words = [sys.executable, "-m", "tests.mutants.fresh", str(source), mutant.file, str(order)]
         words.append(str(budget))

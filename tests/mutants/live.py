@@ -14,7 +14,7 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 
 from tests.mutants.operators import Mutant, Site, change, sites, states
-from tests.mutants.probes import watched
+from tests.mutants.probes import watch_file
 from tests.tidy.source import PACKAGE, ROOT
 
 Key = tuple[str, str, int]
@@ -44,7 +44,7 @@ class Functions:
         """
         if not mutant.inside:
             raise NotLive(mutant.place)
-        tree, found = parsed(mutant.file)
+        tree, found = parse_file(mutant.file)
         part = _part(tree, mutant.line)
         file = str(ROOT / mutant.file)
         old = compile(part, file, "exec", dont_inherit=True)
@@ -58,7 +58,7 @@ class Functions:
         """Have the places of these changes of one file watched from here on, in this process."""
         path = ROOT / file
         old = compile(path.read_text(encoding="utf-8"), str(path), "exec", dont_inherit=True)
-        new = compile(watched(file, mutants), str(path), "exec", dont_inherit=True)
+        new = compile(watch_file(file, mutants), str(path), "exec", dont_inherit=True)
         self._exchange(old, new, file)
 
     def _exchange(self, old: CodeType, new: CodeType, place: str) -> None:
@@ -73,7 +73,7 @@ class Functions:
 
 
 @lru_cache(maxsize=8)
-def parsed(file: str) -> tuple[ast.Module, list[Site]]:
+def parse_file(file: str) -> tuple[ast.Module, list[Site]]:
     """A file's tree and its places; a child that changes its own tree changes no other's."""
     path = ROOT / file
     tree = ast.parse(path.read_text(encoding="utf-8"))

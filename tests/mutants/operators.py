@@ -113,7 +113,7 @@ def mutants(path: Path) -> tuple[Mutant, ...]:
     )
 
 
-def changed(mutant: Mutant) -> ast.Module:
+def change_tree(mutant: Mutant) -> ast.Module:
     """The tree of the mutant's file with its one change made; every line keeps its number."""
     path = ROOT / mutant.file
     tree = ast.parse(path.read_text(encoding="utf-8"))

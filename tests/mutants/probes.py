@@ -29,7 +29,7 @@ def key(mutant: Mutant) -> str:
     return f"{mutant.file}#{mutant.number if mutant.inside else ''}"
 
 
-def touched(value: Any, rows: tuple[Row, ...], condition: bool = False) -> Any:
+def note_touched(value: Any, rows: tuple[Row, ...], condition: bool = False) -> Any:
     """Note each change that would have given something else here, and give back what there is."""
     for name, other in rows:
         if name not in hits and (other is None or _differs(value, other, condition)):
@@ -47,9 +47,9 @@ def _differs(value: Any, other: Callable[[], Any], condition: bool) -> bool:
         return True
 
 
-def watched(file: str, mutants: Iterable[Mutant]) -> ast.Module:
+def watch_file(file: str, mutants: Iterable[Mutant]) -> ast.Module:
     """The tree of a file in which the places of these changes are watched."""
-    setattr(builtins, NAME, touched)
+    setattr(builtins, NAME, note_touched)
     path = ROOT / file
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found = list(sites(tree, states(path)))

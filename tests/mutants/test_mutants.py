@@ -21,8 +21,8 @@ from kipviz.properties.facts import outputs
 from tests.mutants import __main__ as program
 from tests.mutants import operators, probes
 from tests.mutants.live import Functions, NotLive
-from tests.mutants.operators import FLOORS, Mutant, changed, modules, mutants
-from tests.mutants.touched import digest, imported
+from tests.mutants.operators import FLOORS, Mutant, change_tree, modules, mutants
+from tests.mutants.touched import digest, list_imported
 from tests.mutants.trial import Child, run
 from tests.tidy.source import ROOT
 
@@ -40,7 +40,7 @@ def test_every_change_is_another_program_and_keeps_the_other_lines() -> None:
     for path in (OUTPUTS, ROOT / "kipviz/properties/commit_requested.py"):
         known = ast.parse(path.read_text(encoding="utf-8"))
         for mutant in mutants(path):
-            tree = changed(mutant)
+            tree = change_tree(mutant)
             assert ast.dump(tree) != ast.dump(known), mutant
             compile(tree, str(path), "exec")
 
@@ -82,11 +82,11 @@ def test_a_change_is_in_the_functions_that_are_in_memory_and_in_the_child_alone(
 
     def work(say: Any) -> None:
         functions.put(mutant)
-        say({"ended": outputs.decided(waiting, ended)[1]})  # type: ignore[arg-type]
+        say({"ended": outputs.end_transaction(waiting, ended)[1]})  # type: ignore[arg-type]
 
     (said,) = Child(work).wait().said
     assert said == {"ended": []}
-    assert outputs.decided(waiting, ended)[1] == (("src-0@1", "out-0"),)  # type: ignore[arg-type]
+    assert outputs.end_transaction(waiting, ended)[1] == (("src-0@1", "out-0"),)  # type: ignore[arg-type]
 
 
 WATCHED = """
@@ -113,7 +113,7 @@ def seen(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "states", lambda _: {})
     every = mutants(file)
     known: dict[str, Any] = {}
-    exec(compile(probes.watched("longer.py", every), str(file), "exec"), known)
+    exec(compile(probes.watch_file("longer.py", every), str(file), "exec"), known)
 
     def call(*words: Any) -> set[tuple[str, str]]:
         probes.hits.clear()
@@ -151,7 +151,7 @@ def test_every_module_can_be_watched_whole_and_put_into_the_functions_in_memory(
         for path in (OUTPUTS, ATOMIC):
             functions.watch(path.relative_to(ROOT).as_posix(), mutants(path))
         probes.hits.clear()
-        say({"ended": outputs.decided(waiting, ended)[1], "hits": len(probes.hits)})  # type: ignore[arg-type]
+        say({"ended": outputs.end_transaction(waiting, ended)[1], "hits": len(probes.hits)})  # type: ignore[arg-type]
 
     (said,) = Child(work).wait().said
     assert said["ended"] == []
@@ -192,7 +192,7 @@ def test_a_change_that_outlives_its_cpu_time_is_not_put_to_the_next_test() -> No
 
 
 def test_a_child_is_ended_where_its_parent_is_interrupted_while_it_waits() -> None:
-    def interrupted(number: int, frame: Any) -> None:
+    def interrupt(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
 
     def work(say: Any) -> None:
@@ -201,7 +201,7 @@ def test_a_child_is_ended_where_its_parent_is_interrupted_while_it_waits() -> No
         while True:
             signal.pause()
 
-    before = signal.signal(signal.SIGUSR1, interrupted)
+    before = signal.signal(signal.SIGUSR1, interrupt)
     try:
         child = Child(work)
         with pytest.raises(KeyboardInterrupt):
@@ -327,7 +327,7 @@ def test_a_trial_s_time_is_told_as_the_mean_of_those_that_were_timed(
     for mutant, more in zip(drawn, ({"seconds": 0.1}, {"seconds": 0.3}, {}), strict=True):
         row = asdict(mutant) | {"how": "red", "tests": 1} | more
         trials._ended[mutant.file, mutant.number] = row
-    assert trials.told() == 0
+    assert trials.report() == 0
     assert "0.2 s of CPU time for a trial" in capsys.readouterr().out
 
 
@@ -372,9 +372,9 @@ def test_a_loud_child_of_a_child_has_no_more_memory_than_its_parent() -> None:
 
 
 def test_a_test_that_only_looks_at_a_table_is_known_by_what_its_file_imports() -> None:
-    assert "kipviz/properties/facts/outputs.py" in imported("tests/mutants/test_mutants.py")
-    assert "tests/mutants/operators.py" in imported("tests/mutants/test_mutants.py")
-    assert "kipviz/properties/atomic.py" not in imported("tests/mutants/test_mutants.py")
+    assert "kipviz/properties/facts/outputs.py" in list_imported("tests/mutants/test_mutants.py")
+    assert "tests/mutants/operators.py" in list_imported("tests/mutants/test_mutants.py")
+    assert "kipviz/properties/atomic.py" not in list_imported("tests/mutants/test_mutants.py")
 
 
 @pytest.mark.parametrize(("seconds", "passed"), [("0", "1 passed"), ("1000", "2 passed")])

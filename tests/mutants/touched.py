@@ -194,11 +194,11 @@ class Touched:
 
 def _imports(nodeid: str, file: str) -> bool:
     """Whether the file of a test imports a module by its name, in one of the two ways."""
-    return file in imported(test_file(nodeid))
+    return file in list_imported(test_file(nodeid))
 
 
 @cache
-def imported(name: str) -> frozenset[str]:
+def list_imported(name: str) -> frozenset[str]:
     """The files of the modules that a file of the project imports itself."""
     found = set()
     for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):

@@ -7,7 +7,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from tests.notebooks import canonical
-from tests.notebooks.shown_steppers import moved
+from tests.notebooks.shown_steppers import list_moves
 
 CELLS_MAX = 40
 LINES_MAX = 8
@@ -29,7 +29,7 @@ def offences(path: Path) -> list[str]:
     code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
     for number, cell in enumerate(code, start=1):
         found.extend(f"code cell {number} {words}" for words in _offences_of(cell, number))
-    found.extend(moved(code))
+    found.extend(list_moves(code))
     if not code:
         found.append("it has no code cell")
     if canonical.text(canonical.canonical(notebook)) != stored:

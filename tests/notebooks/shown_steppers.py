@@ -20,7 +20,7 @@ def moves() -> frozenset[str]:
     )
 
 
-def moved(code: Sequence[NotebookNode]) -> list[str]:
+def list_moves(code: Sequence[NotebookNode]) -> list[str]:
     """Each code cell that moves what an earlier one shows, in a sentence."""
     known = moves()
     found: list[str] = []

@@ -9,7 +9,7 @@ from tests.notebooks.rules import offences
 from tests.notebooks.shown_steppers import moves
 
 
-def stored(folder, *cells, name="10-sample.ipynb"):
+def store_notebook(folder, *cells, name="10-sample.ipynb"):
     """A notebook in canonical form, with the cells given as source or as (source, changes)."""
     notebook = v4.new_notebook(cells=[v4.new_markdown_cell("# Sample", id="title")])
     for number, cell in enumerate(cells, start=1):
@@ -26,7 +26,7 @@ def stream(name, text):
 
 
 def test_a_notebook_in_good_order_is_taken(tmp_path):
-    assert offences(stored(tmp_path, "1 + 1", "x = 2\nx")) == []
+    assert offences(store_notebook(tmp_path, "1 + 1", "x = 2\nx")) == []
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_notebook_in_good_order_is_taken(tmp_path):
     ],
 )
 def test_a_cell_that_breaks_a_rule_is_named(tmp_path, cell, words):
-    (sentence,) = offences(stored(tmp_path, cell))
+    (sentence,) = offences(store_notebook(tmp_path, cell))
     assert sentence.startswith("code cell 1 ")
     assert words in sentence
 
@@ -56,7 +56,7 @@ SHOWN = v4.new_output("display_data", {canonical.WIDGET: {"model_id": "1"}})
 )
 def test_a_stepper_that_a_cell_shows_is_not_moved_by_a_later_one(tmp_path, mover):
     cells = [("run = open()\nrun.take('x')", {"outputs": [SHOWN]}), "1", mover]
-    (sentence,) = offences(stored(tmp_path, *cells))
+    (sentence,) = offences(store_notebook(tmp_path, *cells))
     assert sentence.startswith(
         "code cell 3 moves run, which code cell 1 shows; show run.copy(step)"
     )
@@ -74,7 +74,7 @@ def test_a_stepper_that_a_cell_shows_is_not_moved_by_a_later_one(tmp_path, mover
     ],
 )
 def test_a_copy_a_new_run_and_a_question_leave_what_is_shown_as_it_is(tmp_path, first, later):
-    assert offences(stored(tmp_path, (first, {"outputs": [SHOWN]}), later)) == []
+    assert offences(store_notebook(tmp_path, (first, {"outputs": [SHOWN]}), later)) == []
 
 
 def test_every_move_of_a_stepper_is_known_by_its_type():
@@ -83,35 +83,37 @@ def test_every_move_of_a_stepper_is_known_by_its_type():
 
 
 def test_words_that_only_look_like_a_definition_are_taken(tmp_path):
-    assert offences(stored(tmp_path, "default = 'def '\ndefault")) == []
+    assert offences(store_notebook(tmp_path, "default = 'def '\ndefault")) == []
 
 
 def test_a_cell_with_what_the_reader_brings_may_define_a_function_and_be_longer(tmp_path):
     tags = {"metadata": {"tags": ["your-own"]}}
     cell = "def f():\n" + "\n".join(f"    x{i} = {i}" for i in range(20))
-    assert offences(stored(tmp_path, (cell, tags))) == []
+    assert offences(store_notebook(tmp_path, (cell, tags))) == []
     assert (
         "has 61 lines, at most 50"
-        in offences(stored(tmp_path, (f"{cell}\n" + "1\n" * 40, tags)))[0]
+        in offences(store_notebook(tmp_path, (f"{cell}\n" + "1\n" * 40, tags)))[0]
     )
 
 
 def test_forty_cells_are_the_most(tmp_path):
-    assert offences(stored(tmp_path, *["1"] * 39)) == []
-    assert offences(stored(tmp_path, *["1"] * 40)) == ["it has 41 cells, at most 40 are allowed"]
+    assert offences(store_notebook(tmp_path, *["1"] * 39)) == []
+    assert offences(store_notebook(tmp_path, *["1"] * 40)) == [
+        "it has 41 cells, at most 40 are allowed"
+    ]
 
 
 def test_a_name_without_its_number_is_refused(tmp_path):
-    (sentence,) = offences(stored(tmp_path, "1", name="start.ipynb"))
+    (sentence,) = offences(store_notebook(tmp_path, "1", name="start.ipynb"))
     assert "two digits" in sentence
 
 
 def test_a_notebook_without_code_is_refused(tmp_path):
-    assert offences(stored(tmp_path)) == ["it has no code cell"]
+    assert offences(store_notebook(tmp_path)) == ["it has no code cell"]
 
 
 def test_a_notebook_saved_by_hand_is_refused(tmp_path):
-    path = stored(tmp_path, "1 + 1")
+    path = store_notebook(tmp_path, "1 + 1")
     notebook = nbformat.read(path, as_version=4)
     notebook.cells[1].metadata["collapsed"] = False
     path.write_text(canonical.text(notebook))

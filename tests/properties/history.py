@@ -82,7 +82,7 @@ def output(offset: int, *more: int, pid: int = 9, epoch: int = 0, to: str = "out
     return BatchAppended(to, 0, records, pid, epoch, "")
 
 
-def decided(*, committed: bool, pid: int = 9, epoch: int = 0) -> Event:
+def decision(*, committed: bool, pid: int = 9, epoch: int = 0) -> Event:
     return TransactionDecided("my-txn", pid, epoch, committed)
 
 
@@ -105,7 +105,7 @@ def moves(
     )
 
 
-def completed(
+def completion(
     first: int = 100,
     last: int = -1,
     *,
@@ -129,20 +129,20 @@ def durable(
     return BatchAppended("__share_group_state-7", 1, (record,), -1, -1, "")
 
 
-def loaded(*held: int, start: int = 100, partition: str = "src-0") -> Event:
+def load_event(*held: int, start: int = 100, partition: str = "src-0") -> Event:
     return SharePartitionLoaded(partition, "g1", start, held)
 
 
-def dropped() -> Event:
+def drop_event() -> Event:
     return SharePartitionDropped("src-0", "g1", "its broker crashed")
 
 
 # -- regular groups ---------------------------------------------------------------------------
 
 
-def staged(offset: int, pid: int = 9, group: str = "cg") -> Event:
+def staging(offset: int, pid: int = 9, group: str = "cg") -> Event:
     return OffsetStaged(group, "src-0", offset, pid)
 
 
-def resolved(offset: int, *, committed: bool = True, pid: int = 9, group: str = "cg") -> Event:
+def resolution(offset: int, *, committed: bool = True, pid: int = 9, group: str = "cg") -> Event:
     return OffsetResolved(group, "src-0", offset, pid, committed)

@@ -27,14 +27,14 @@ def database(what, offset=100, state=""):
     return DatabaseChanged("app-1", what, (f"src-0@{offset}",), state)
 
 
-def decided(committed, epoch=0):
+def decision(committed, epoch=0):
     return TransactionDecided("my-txn", 9, epoch, committed)
 
 
-COMMIT, ABORT = decided(True), decided(False)
+COMMIT, ABORT = decision(True), decision(False)
 
 
-def said(prop, *events, world=STORES):
+def find(prop, *events, world=STORES):
     state = prop.initial(world)
     for event in events:
         state = prop.observe(state, None, Outcome(world, (event,)))
@@ -51,7 +51,7 @@ def test_what_a_job_checkpoints_in_its_database_is_no_second_output(targets, loo
     app = SimpleNamespace(**vars(APP), program=program)
     there = SimpleNamespace(**vars(WORLD) | {"applications": Table.of({"app-1": app})})
     assert looked_at(there) is looks
-    assert (said(Agreement(), output(100), COMMIT, world=there).status == BROKEN) is looks
+    assert (find(Agreement(), output(100), COMMIT, world=there).status == BROKEN) is looks
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_what_a_job_checkpoints_in_its_database_is_no_second_output(targets, loo
 )
 def test_two_stores_that_end_alike_agree_whichever_comes_first(events):
     for prop in (Agreement(), Atomic(), OneOutcome()):
-        assert said(prop, *events).status == HOLDS
+        assert find(prop, *events).status == HOLDS
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_two_stores_that_end_alike_agree_whichever_comes_first(events):
                 database("committed"),
                 COMMIT,
                 output(100, epoch=1),
-                decided(True, 1),
+                decision(True, 1),
             ),
             "2 committed outputs",
         ),
@@ -102,14 +102,14 @@ def test_two_stores_that_end_alike_agree_whichever_comes_first(events):
     ],
 )
 def test_they_disagree_at_the_step_after_which_nothing_can_make_them_alike(events, word):
-    found = said(Agreement(), *events)
+    found = find(Agreement(), *events)
     assert (found.status, word in found.reason) == (BROKEN, True), found
-    assert said(Agreement(), *events[:-1]).status == HOLDS
-    assert said(Atomic(), *events).status == BROKEN
+    assert find(Agreement(), *events[:-1]).status == HOLDS
+    assert find(Atomic(), *events).status == BROKEN
 
 
 def test_where_there_is_no_database_nothing_is_looked_at():
-    assert said(Agreement(), output(100), COMMIT, world=WORLD).status == HOLDS
+    assert find(Agreement(), output(100), COMMIT, world=WORLD).status == HOLDS
     assert Agreement().initial(WORLD).idle
 
 
@@ -121,19 +121,19 @@ def test_where_there_is_no_database_nothing_is_looked_at():
     ],
 )
 def test_a_state_that_the_database_has_committed_must_not_be_aborted(events):
-    found = said(OneOutcome(), *events)
+    found = find(OneOutcome(), *events)
     assert (found.status, "9:0" in found.reason) == (BROKEN, True)
 
 
 def test_another_transaction_may_be_aborted():
-    events = (output(100), database("committed", state="9:0"), COMMIT, decided(False, 1))
-    assert said(OneOutcome(), *events).status == HOLDS
+    events = (output(100), database("committed", state="9:0"), COMMIT, decision(False, 1))
+    assert find(OneOutcome(), *events).status == HOLDS
 
 
 def test_a_database_in_doubt_is_pending_until_it_is_told():
-    assert said(NothingPending(), database("prepared")).status == PENDING
+    assert find(NothingPending(), database("prepared")).status == PENDING
     for told in ("committed", "rolled back"):
-        assert said(NothingPending(), database("prepared"), database(told)).status == HOLDS
+        assert find(NothingPending(), database("prepared"), database(told)).status == HOLDS
 
 
 # -- clause by clause: one that is refused, and a neighbour that is accepted ----------------------
@@ -153,16 +153,16 @@ TOMBSTONE = BatchAppended("__consumer_offsets-0", 0, (OffsetTombstone("g", "src-
         # A row whose output was aborted is lost, unless another output of it may yet be committed.
         (
             (output(100), WRITTEN, STORED, ABORT),
-            (output(100), output(100, epoch=1), WRITTEN, STORED, ABORT, decided(True, 1)),
+            (output(100), output(100, epoch=1), WRITTEN, STORED, ABORT, decision(True, 1)),
         ),
         # What was rolled back is not being written any more.
         ((output(100), WRITTEN, BACK, COMMIT), (output(100), WRITTEN, BACK, ABORT)),
     ],
 )
 def test_a_clause_of_the_two_stores_refuses_the_one_and_accepts_the_other(refused, kept):
-    assert said(Agreement(), *refused[:-1]).status == HOLDS
-    assert said(Agreement(), *refused).status == BROKEN
-    assert said(Agreement(), *kept).status == HOLDS
+    assert find(Agreement(), *refused[:-1]).status == HOLDS
+    assert find(Agreement(), *refused).status == BROKEN
+    assert find(Agreement(), *kept).status == HOLDS
 
 
 @pytest.mark.parametrize(
@@ -180,17 +180,17 @@ def test_a_clause_of_the_two_stores_refuses_the_one_and_accepts_the_other(refuse
     ],
 )
 def test_the_state_that_the_database_has_committed_is_not_aborted(refused, kept):
-    assert said(OneOutcome(), *refused).status == BROKEN
-    assert said(OneOutcome(), *kept).status == HOLDS
+    assert find(OneOutcome(), *refused).status == BROKEN
+    assert find(OneOutcome(), *kept).status == HOLDS
 
 
 def test_the_first_reason_of_each_promise_stays():
-    torn = (output(100), COMMIT, output(100, epoch=1), decided(True, 1))
-    assert said(Agreement(), *torn) == said(Agreement(), *torn[:2])
-    unheard = (database("committed", state="9:0"), ABORT, decided(False, 1))
+    torn = (output(100), COMMIT, output(100, epoch=1), decision(True, 1))
+    assert find(Agreement(), *torn) == find(Agreement(), *torn[:2])
+    unheard = (database("committed", state="9:0"), ABORT, decision(False, 1))
     later = (*unheard, database("committed", state="9:1"))
-    assert said(OneOutcome(), *later) == said(OneOutcome(), *unheard)
-    assert "9:0" in said(OneOutcome(), *later).reason
+    assert find(OneOutcome(), *later) == find(OneOutcome(), *unheard)
+    assert "9:0" in find(OneOutcome(), *later).reason
 
 
 def test_what_says_nothing_of_a_source_record_leaves_the_very_same_state():

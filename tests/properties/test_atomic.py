@@ -25,23 +25,23 @@ from kipviz.records.batches import ABORT, Batch, DataRecord
 from kipviz.records.share_group_state import RecordState
 from tests.properties.history import (
     WORLD,
-    decided,
-    dropped,
+    decision,
+    drop_event,
     durable,
     findings,
-    loaded,
+    load_event,
     marker,
     moves,
     output,
-    resolved,
-    staged,
+    resolution,
+    staging,
     states,
 )
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 PENDING, ACKNOWLEDGED = RecordState.TX_PENDING, RecordState.ACKNOWLEDGED
 ARCHIVED = RecordState.ARCHIVED
-COMMITS, ABORTS = decided(committed=True), decided(committed=False)
+COMMITS, ABORTS = decision(committed=True), decision(committed=False)
 SENT = (moves(ACQUIRED), output(100), moves(PENDING))
 
 PRUNED = LogPruned("src-0", 100, 101)
@@ -62,29 +62,39 @@ HOLDING: dict[str, tuple[Event, ...]] = {
         moves(ACQUIRED),
         output(100, epoch=1),
         moves(PENDING),
-        decided(committed=True, epoch=1),
+        decision(committed=True, epoch=1),
         durable(ACKNOWLEDGED),
     ),
     "the markers come long after the decision": (
         *SENT,
         COMMITS,
         output(101, epoch=1),
-        decided(committed=False, epoch=1),
+        decision(committed=False, epoch=1),
         marker("COMMIT"),
         moves(ACKNOWLEDGED),
     ),
-    "a new leader holds the vote": (*SENT, dropped(), COMMITS, loaded(100)),
-    "a new leader holds the vote before the decision": (*SENT, dropped(), loaded(100), COMMITS),
+    "a new leader holds the vote": (*SENT, drop_event(), COMMITS, load_event(100)),
+    "a new leader holds the vote before the decision": (
+        *SENT,
+        drop_event(),
+        load_event(100),
+        COMMITS,
+    ),
     "a lock ran out in a memory that is gone, and the new leader holds the vote": (
         *SENT,
         moves(AVAILABLE),
-        dropped(),
-        loaded(100),
+        drop_event(),
+        load_event(100),
         COMMITS,
     ),
-    "a new leader starts behind the record": (*SENT, COMMITS, loaded(start=101)),
-    "another partition is loaded": (*SENT, COMMITS, loaded(partition="src-1")),
-    "a leader without the vote, but the transaction aborts": (*SENT, dropped(), loaded(), ABORTS),
+    "a new leader starts behind the record": (*SENT, COMMITS, load_event(start=101)),
+    "another partition is loaded": (*SENT, COMMITS, load_event(partition="src-1")),
+    "a leader without the vote, but the transaction aborts": (
+        *SENT,
+        drop_event(),
+        load_event(),
+        ABORTS,
+    ),
     "a lock that runs out before the transaction aborts": (*SENT, moves(AVAILABLE), ABORTS),
     "a lock that runs out and another owner who commits": (
         moves(ACQUIRED),
@@ -93,8 +103,8 @@ HOLDING: dict[str, tuple[Event, ...]] = {
         moves(ACQUIRED),
         output(100, pid=10),
         moves(PENDING),
-        decided(committed=True, pid=10),
-        decided(committed=False),
+        decision(committed=True, pid=10),
+        decision(committed=False),
     ),
     "a record that is rejected and has no output": (moves(ACQUIRED), durable(ARCHIVED)),
     "a snapshot of what is acknowledged": (
@@ -108,36 +118,36 @@ HOLDING: dict[str, tuple[Event, ...]] = {
     "a decision about nothing": (COMMITS, ABORTS),
     "a group reads on with its outputs": (
         output(100, 101),
-        staged(102),
+        staging(102),
         COMMITS,
-        resolved(102),
+        resolution(102),
         output(102, epoch=1),
-        staged(103),
-        decided(committed=True, epoch=1),
-        resolved(103),
+        staging(103),
+        decision(committed=True, epoch=1),
+        resolution(103),
     ),
     "a group's offsets are dropped with the outputs": (
         output(100),
-        staged(101),
+        staging(101),
         ABORTS,
-        resolved(101, committed=False),
+        resolution(101, committed=False),
     ),
 }
 
 BREAKING: dict[str, tuple[tuple[Event, ...], str]] = {
     "a group reads past what the log has lost": (
-        (LogPruned("src-0", 100, 101), staged(101), resolved(101)),
+        (LogPruned("src-0", 100, 101), staging(101), resolution(101)),
         (
             "group cg has read past src-0@100, which retention or DeleteRecords took from the log before "
             "an output of it was committed: it can no longer be read, and no transaction lost it"
         ),
     ),
     "a group reads past what the log has, and what it has lost comes later": (
-        (LogPruned("src-1", 100, 101), staged(101), resolved(101)),
+        (LogPruned("src-1", 100, 101), staging(101), resolution(101)),
         "group cg has read past src-0@100, but no output of it is committed: it is lost",
     ),
     "a second output is committed": (
-        (*SENT, COMMITS, output(100, pid=10), decided(committed=True, pid=10)),
+        (*SENT, COMMITS, output(100, pid=10), decision(committed=True, pid=10)),
         "src-0@100 has 2 committed outputs: it is duplicated",
     ),
     "two outputs in one transaction are committed": (
@@ -194,37 +204,37 @@ BREAKING: dict[str, tuple[tuple[Event, ...], str]] = {
         "the output of src-0@100 is committed, but the record is available to be delivered again",
     ),
     "a new leader finds no trace": (
-        (*SENT, COMMITS, dropped(), loaded()),
+        (*SENT, COMMITS, drop_event(), load_event()),
         (
             "the output of src-0@100 is committed, but the new share-partition leader finds no trace "
             "of its acknowledgement: it will be delivered again"
         ),
     ),
     "a new leader found no trace before the decision": (
-        (*SENT, dropped(), loaded(), COMMITS),
+        (*SENT, drop_event(), load_event(), COMMITS),
         "the output of src-0@100 is committed, but the record is available to be delivered again",
     ),
     "a new leader holds only the other one": (
-        (output(100, 101), moves(PENDING, 100, 101), COMMITS, loaded(101)),
+        (output(100, 101), moves(PENDING, 100, 101), COMMITS, load_event(101)),
         (
             "the output of src-0@100 is committed, but the new share-partition leader finds no trace "
             "of its acknowledgement: it will be delivered again"
         ),
     ),
     "a group reads past a record without output": (
-        (staged(101), COMMITS, resolved(101)),
+        (staging(101), COMMITS, resolution(101)),
         "group cg has read past src-0@100, but no output of it is committed: it is lost",
     ),
     "a group reads past the first record with the second one's output": (
-        (output(101), staged(102), COMMITS, resolved(102)),
+        (output(101), staging(102), COMMITS, resolution(102)),
         "group cg has read past src-0@100, but no output of it is committed: it is lost",
     ),
     "a group's offset is committed with an aborted output": (
-        (output(100), staged(101), ABORTS, resolved(101)),
+        (output(100), staging(101), ABORTS, resolution(101)),
         "group cg has read past src-0@100, but no output of it is committed: it is lost",
     ),
     "a group reads on past one without output": (
-        (output(100), COMMITS, resolved(101), resolved(102)),
+        (output(100), COMMITS, resolution(101), resolution(102)),
         "group cg has read past src-0@101, but no output of it is committed: it is lost",
     ),
 }
@@ -265,8 +275,8 @@ COMMUTING: dict[str, tuple[Event, ...]] = {
     ),
     "outputs of three transactions": (output(100), output(101, pid=10), output(102, pid=11)),
     "records of three members": (moves(ACQUIRED, 100), moves(PENDING, 101), moves(ACQUIRED, 102)),
-    "decisions of two transactions": (decided(committed=True, pid=10), decided(committed=False)),
-    "two groups": (resolved(100), resolved(100, group="other")),
+    "decisions of two transactions": (decision(committed=True, pid=10), decision(committed=False)),
+    "two groups": (resolution(100), resolution(100, group="other")),
     "a decision and another one's output": (COMMITS, output(101, pid=10)),
 }
 
@@ -290,7 +300,7 @@ def test_a_finished_transaction_leaves_only_its_committed_outputs() -> None:
 
 
 def test_a_step_that_says_nothing_to_it_gives_the_very_same_state() -> None:
-    first, second = states(Atomic(), staged(101))
+    first, second = states(Atomic(), staging(101))
     assert second is first
 
 
@@ -337,7 +347,7 @@ def with_plain(*, replicated: bool) -> SimpleNamespace:
 
 
 def test_an_output_outside_any_transaction_counts_once_the_replicas_have_it() -> None:
-    read = (plain(100), staged(101), resolved(101))
+    read = (plain(100), staging(101), resolution(101))
     assert findings(Atomic(), *read, world=with_plain(replicated=True))[-1].status == HOLDS
     only_there = findings(Atomic(), *read, world=with_plain(replicated=False))
     assert only_there[-1].reason.endswith("no output of it is committed: it is lost")

@@ -28,22 +28,22 @@ from kipviz.records.share_group_state import RecordState, ShareUpdateRecord, Sta
 from tests.properties.history import (
     KEY,
     WORLD,
-    completed,
-    decided,
+    completion,
+    decision,
     durable,
     findings,
-    loaded,
+    load_event,
     marker,
     moves,
     output,
-    resolved,
+    resolution,
     states,
     states_from,
     with_log,
     world,
 )
 
-COMMITS, ABORTS = decided(committed=True), decided(committed=False)
+COMMITS, ABORTS = decision(committed=True), decision(committed=False)
 AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
 TWICE = "src-0@100 has 2 committed outputs: it is duplicated"
 FREE = "the output of src-0@100 is committed, but the record is available to be delivered again"
@@ -85,7 +85,7 @@ def reset(start: int, topic_id: str = "SRC-ID", index: int = 0) -> Event:
     return ShareStateReset(f"g1:{topic_id}:{index}", 2, start)
 
 
-def pruned(before: int, after: int, partition: str = "src-0") -> Event:
+def prune_event(before: int, after: int, partition: str = "src-0") -> Event:
     return LogPruned(partition, before, after)
 
 
@@ -101,11 +101,11 @@ class Clause(NamedTuple):
     world: Any = WORLD
 
 
-OTHERS_ABORT, OTHERS_COMMIT = (decided(committed=c, pid=10) for c in (False, True))
+OTHERS_ABORT, OTHERS_COMMIT = (decision(committed=c, pid=10) for c in (False, True))
 # The output of another producer's transaction is not in the log of the new leader.
 EMPTY = with_log(PartitionLog("out-0"))
-CUT_OFF = (output(100, pid=10), LeaderMoved("out-0", 3, 1, 1), completed())
-OWED_FIRST = (output(100, pid=10), completed(), LeaderMoved("out-0", 3, 1, 1))
+CUT_OFF = (output(100, pid=10), LeaderMoved("out-0", 3, 1, 1), completion())
+OWED_FIRST = (output(100, pid=10), completion(), LeaderMoved("out-0", 3, 1, 1))
 CUT_ELSEWHERE = (output(100), output(101, to="out-1"), LeaderMoved("out-0", 3, 1, 1))
 LATE = (*DONE, output(100))  # a batch of an epoch that is decided already
 CLAUSES = {
@@ -127,9 +127,9 @@ CLAUSES = {
         (output(100), output(100, to="out-1"), marker("ABORT", epoch=0, to="out-1"), COMMITS),
     ),
     "a batch of data ends nothing, below version 2 either": Clause(
-        (output(100), output(101, epoch=1), ABORTS, resolved(101)),
+        (output(100), output(101, epoch=1), ABORTS, resolution(101)),
         READ,
-        (output(100), output(101, epoch=1), COMMITS, resolved(101)),
+        (output(100), output(101, epoch=1), COMMITS, resolution(101)),
         version(1),
     ),
     "what a marker has committed is not committed by the next one again": Clause(
@@ -139,19 +139,19 @@ CLAUSES = {
         version(1),
     ),
     "only an ABORT marker takes outputs out of a transaction": Clause(
-        (*DONE, output(100, epoch=1), marker("COMMIT"), decided(committed=True, epoch=1)),
+        (*DONE, output(100, epoch=1), marker("COMMIT"), decision(committed=True, epoch=1)),
         TWICE,
-        (*DONE, output(100, epoch=1), marker("ABORT"), decided(committed=True, epoch=1)),
+        (*DONE, output(100, epoch=1), marker("ABORT"), decision(committed=True, epoch=1)),
     ),
     "a transaction is decided by producer and epoch": Clause(
-        (*DONE, output(100, epoch=1), decided(committed=True, epoch=1)),
+        (*DONE, output(100, epoch=1), decision(committed=True, epoch=1)),
         TWICE,
-        (*DONE, output(100, epoch=1), decided(committed=True, pid=10, epoch=1)),
+        (*DONE, output(100, epoch=1), decision(committed=True, pid=10, epoch=1)),
     ),
     "producer id 0 is a producer": Clause(
-        (*DONE, output(100, pid=0), decided(committed=True, pid=0)),
+        (*DONE, output(100, pid=0), decision(committed=True, pid=0)),
         TWICE,
-        (*DONE, output(100, pid=-1), decided(committed=True, pid=-1)),
+        (*DONE, output(100, pid=-1), decision(committed=True, pid=-1)),
     ),
     "what a reset gives back may be delivered again, and nothing before it": Clause(
         (*DONE, reset(101), moves(AVAILABLE)), AGAIN, (*DONE, reset(100), moves(AVAILABLE))
@@ -182,24 +182,29 @@ CLAUSES = {
         (*DONE, TopicDeleted("src", "SRC-ID"), moves(AVAILABLE)),
     ),
     "an open transaction's output of a topic that is gone is of no record": Clause(
-        (*DONE, output(100, epoch=1), TopicDeleted("other", "a"), decided(committed=True, epoch=1)),
+        (
+            *DONE,
+            output(100, epoch=1),
+            TopicDeleted("other", "a"),
+            decision(committed=True, epoch=1),
+        ),
         TWICE,
         (
             output(100, epoch=1),
             TopicDeleted("src", "a"),
-            decided(committed=True, epoch=1),
+            decision(committed=True, epoch=1),
             *DONE,
         ),
     ),
     "a topic that was made again is read from its beginning": Clause(
-        (*DONE, resolved(101), resolved(101), TopicRemade("src", "a", "b"), resolved(1)),
+        (*DONE, resolution(101), resolution(101), TopicRemade("src", "a", "b"), resolution(1)),
         READ.replace("@100", "@0"),
-        (*DONE, resolved(101), TopicRemade("other", "a", "b"), resolved(101)),
+        (*DONE, resolution(101), TopicRemade("other", "a", "b"), resolution(101)),
     ),
     "a group that had read a topic reads its successor from the beginning": Clause(
-        (TopicRemade("src", "a", "b"), resolved(1)),
+        (TopicRemade("src", "a", "b"), resolution(1)),
         READ.replace("@100", "@0"),
-        (TopicRemade("src", "a", "b"), resolved(0)),
+        (TopicRemade("src", "a", "b"), resolution(0)),
     ),
     "an offset that is committed without a transaction counts": Clause(
         (OffsetCommitted("cg", "src-0", 101),),
@@ -207,9 +212,9 @@ CLAUSES = {
         (OffsetCommitted("cg", "src-0", 100),),
     ),
     "an offset that goes back reads nothing, and what follows is read again": Clause(
-        (*DONE, resolved(101), resolved(100), resolved(102)),
+        (*DONE, resolution(101), resolution(100), resolution(102)),
         READ.replace("@100", "@101"),
-        (*DONE, resolved(101), resolved(100), resolved(101)),
+        (*DONE, resolution(101), resolution(100), resolution(101)),
     ),
     "a log whose beginning nobody knows begins at 0": Clause(
         (OffsetCommitted("cg", "src-9", 1),),
@@ -217,46 +222,50 @@ CLAUSES = {
         (OffsetCommitted("cg", "src-9", 0),),
     ),
     "what a group has read is not read by it again": Clause(
-        (*DONE, reset(100), resolved(101)), READ, (*DONE, resolved(101), reset(100), resolved(101))
+        (*DONE, reset(100), resolution(101)),
+        READ,
+        (*DONE, resolution(101), reset(100), resolution(101)),
     ),
     "another topic's end leaves what a group has read": Clause(
-        (*DONE, resolved(101), reset(100), TopicDeleted("src", "a"), resolved(1)),
+        (*DONE, resolution(101), reset(100), TopicDeleted("src", "a"), resolution(1)),
         READ.replace("@100", "@0"),
-        (*DONE, resolved(101), reset(100), TopicDeleted("other", "a"), resolved(101)),
+        (*DONE, resolution(101), reset(100), TopicDeleted("other", "a"), resolution(101)),
     ),
     "a record whose output was committed is not taken by retention": Clause(
-        (*DONE, pruned(100, 101), reset(100), resolved(101)),
+        (*DONE, prune_event(100, 101), reset(100), resolution(101)),
         READ,
-        (*DONE, pruned(100, 101), resolved(101)),
+        (*DONE, prune_event(100, 101), resolution(101)),
     ),
     "each group reads for itself": Clause(
-        (*DONE, resolved(101), output(102), resolved(102, group="other")),
+        (*DONE, resolution(101), output(102), resolution(102, group="other")),
         READ.replace("cg", "other").replace("@100", "@101"),
-        (*DONE, resolved(101), resolved(101, group="other")),
+        (*DONE, resolution(101), resolution(101, group="other")),
     ),
     "what retention took is of no transaction": Clause(
-        (pruned(100, 102), resolved(101)), TAKEN, (*DONE, pruned(100, 102), resolved(101))
+        (prune_event(100, 102), resolution(101)),
+        TAKEN,
+        (*DONE, prune_event(100, 102), resolution(101)),
     ),
     "retention takes what lies between its two offsets": Clause(
-        (pruned(101, 102), resolved(101)), READ, (pruned(101, 102), resolved(100))
+        (prune_event(101, 102), resolution(101)), READ, (prune_event(101, 102), resolution(100))
     ),
     "what is below retention's end only is taken": Clause(
-        (pruned(90, 100), resolved(101)), READ, (pruned(90, 100), resolved(100))
+        (prune_event(90, 100), resolution(101)), READ, (prune_event(90, 100), resolution(100))
     ),
     "what was taken from an internal topic is nobody's record": Clause(
-        (pruned(100, 101, "__consumer_offsets-0"), resolved(101)),
+        (prune_event(100, 101, "__consumer_offsets-0"), resolution(101)),
         READ,
-        (pruned(100, 101, "__consumer_offsets-0"), resolved(100)),
+        (prune_event(100, 101, "__consumer_offsets-0"), resolution(100)),
     ),
     "a new topic has lost nothing to the old one's retention": Clause(
-        (pruned(0, 1), TopicRemade("src", "a", "b"), resolved(1)),
+        (prune_event(0, 1), TopicRemade("src", "a", "b"), resolution(1)),
         READ.replace("@100", "@0"),
-        (pruned(0, 1), TopicRemade("src", "a", "b"), resolved(0)),
+        (prune_event(0, 1), TopicRemade("src", "a", "b"), resolution(0)),
     ),
     "another topic's end forgets nothing that was taken": Clause(
-        (pruned(100, 101), TopicRemade("other", "a", "b"), resolved(101)),
+        (prune_event(100, 101), TopicRemade("other", "a", "b"), resolution(101)),
         TAKEN,
-        (*DONE, pruned(100, 101), TopicRemade("other", "a", "b"), resolved(101)),
+        (*DONE, prune_event(100, 101), TopicRemade("other", "a", "b"), resolution(101)),
     ),
     "a batch of states is acknowledged record by record": Clause(
         (*DONE, durable(ACKNOWLEDGED, 99, 100)),
@@ -264,84 +273,86 @@ CLAUSES = {
         (*DONE, durable(ACKNOWLEDGED, 100, 100)),
     ),
     "a transaction's acknowledgement needs a committed output": Clause(
-        (completed(),), OWED, (*DONE, completed())
+        (completion(),), OWED, (*DONE, completion())
     ),
     "each record that a transaction acknowledges needs one": Clause(
-        (*DONE, completed(100, 101)), OWED.replace("@100", "@101"), (*DONE, completed(100, 100))
+        (*DONE, completion(100, 101)), OWED.replace("@100", "@101"), (*DONE, completion(100, 100))
     ),
     "only what was staged is acknowledged by a transaction": Clause(
-        (completed(before=RecordState.TX_PENDING),), OWED, (completed(before=RecordState.ACQUIRED),)
+        (completion(before=RecordState.TX_PENDING),),
+        OWED,
+        (completion(before=RecordState.ACQUIRED),),
     ),
     "a record that was available is acknowledged by no transaction": Clause(
-        (completed(before=RecordState.TX_PENDING),),
+        (completion(before=RecordState.TX_PENDING),),
         OWED,
-        (completed(before=AVAILABLE), completed(after=RecordState.ARCHIVED)),
+        (completion(before=AVAILABLE), completion(after=RecordState.ARCHIVED)),
     ),
     "what is being archived is not acknowledged": Clause(
-        (completed(),), OWED, (completed(after=RecordState.ARCHIVING),)
+        (completion(),), OWED, (completion(after=RecordState.ARCHIVING),)
     ),
     "the output may still be open in another producer's transaction, which has to commit": Clause(
-        (output(100, pid=10), completed(), decided(committed=False, pid=10)),
+        (output(100, pid=10), completion(), decision(committed=False, pid=10)),
         OWED,
-        (output(100, pid=10), completed(), decided(committed=True, pid=10)),
+        (output(100, pid=10), completion(), decision(committed=True, pid=10)),
     ),
     "an open output of another record is none of this one": Clause(
-        (output(101, pid=10), completed()), OWED, (output(101, 100, pid=10), completed())
+        (output(101, pid=10), completion()), OWED, (output(101, 100, pid=10), completion())
     ),
     "another transaction's decision leaves open what is owed": Clause(
-        (output(100, pid=10), completed(), COMMITS, decided(committed=False, pid=10)),
+        (output(100, pid=10), completion(), COMMITS, decision(committed=False, pid=10)),
         OWED,
-        (output(100, pid=10), completed(), COMMITS, ABORTS, decided(committed=True, pid=10)),
+        (output(100, pid=10), completion(), COMMITS, ABORTS, decision(committed=True, pid=10)),
     ),
     "what was owed and is committed is owed no longer": Clause(
-        (output(100, pid=10), completed(), reset(100), decided(committed=False, pid=10)),
+        (output(100, pid=10), completion(), reset(100), decision(committed=False, pid=10)),
         OWED,
-        (output(100, pid=10), completed(), decided(committed=True, pid=10), reset(100), COMMITS),
+        (output(100, pid=10), completion(), decision(committed=True, pid=10), reset(100), COMMITS),
     ),
     "the duplicate comes first where one decision leaves another record without an output": Clause(
-        (*DONE, output(100, 101, pid=10), completed(101), decided(committed=True, pid=10)),
+        (*DONE, output(100, 101, pid=10), completion(101), decision(committed=True, pid=10)),
         TWICE,
-        (*DONE, output(101, pid=10), completed(101), decided(committed=True, pid=10)),
+        (*DONE, output(101, pid=10), completion(101), decision(committed=True, pid=10)),
     ),
     "an output that a new leader lacks may be sent again until its transaction is decided": Clause(
-        (*CUT_OFF, COMMITS, decided(committed=True, pid=10)),
+        (*CUT_OFF, COMMITS, decision(committed=True, pid=10)),
         OWED,
-        (*CUT_OFF, COMMITS, output(100, pid=10), ABORTS, decided(committed=True, pid=10)),
+        (*CUT_OFF, COMMITS, output(100, pid=10), ABORTS, decision(committed=True, pid=10)),
         EMPTY,
     ),
     "what was owed when a new leader lacked its output is owed still": Clause(
-        (*OWED_FIRST, COMMITS, decided(committed=False, pid=10)),
+        (*OWED_FIRST, COMMITS, decision(committed=False, pid=10)),
         OWED,
-        (*OWED_FIRST, COMMITS, output(100, pid=10), decided(committed=True, pid=10)),
+        (*OWED_FIRST, COMMITS, output(100, pid=10), decision(committed=True, pid=10)),
         EMPTY,
     ),
     "only what the new leader lacks is sent again": Clause(
-        (output(101, pid=10), LeaderMoved("out-0", 3, 1, 1), completed()),
+        (output(101, pid=10), LeaderMoved("out-0", 3, 1, 1), completion()),
         OWED,
-        (output(101, 100, pid=10), LeaderMoved("out-0", 3, 1, 1), completed()),
+        (output(101, 100, pid=10), LeaderMoved("out-0", 3, 1, 1), completion()),
         EMPTY,
     ),
     "a marker that is written by hand ends what a new leader of another partition left open": Clause(
-        (*CUT_ELSEWHERE, marker("ABORT", epoch=0, to="out-1"), completed(101)),
+        (*CUT_ELSEWHERE, marker("ABORT", epoch=0, to="out-1"), completion(101)),
         OWED.replace("@100", "@101"),
-        (*CUT_ELSEWHERE, marker("ABORT", epoch=0, to="out-2"), completed(101)),
+        (*CUT_ELSEWHERE, marker("ABORT", epoch=0, to="out-2"), completion(101)),
         EMPTY,
     ),
     "a record may be free where a new leader of its share-partition does not hold it, and be sent again": Clause(
-        (output(100), LeaderMoved("out-0", 3, 1, 1), loaded(start=100), output(100), COMMITS),
+        (output(100), LeaderMoved("out-0", 3, 1, 1), load_event(start=100), output(100), COMMITS),
         FREE,
-        (output(100), LeaderMoved("out-0", 3, 1, 1), loaded(100), output(100), COMMITS),
+        (output(100), LeaderMoved("out-0", 3, 1, 1), load_event(100), output(100), COMMITS),
         EMPTY,
     ),
     "nothing is owed of a topic that is gone": Clause(
-        (output(100, pid=10), completed(), TopicDeleted("other", "a"), ABORTS, OTHERS_ABORT),
+        (output(100, pid=10), completion(), TopicDeleted("other", "a"), ABORTS, OTHERS_ABORT),
         OWED,
-        (output(100, pid=10), completed(), TopicDeleted("src", "SRC-ID"), OTHERS_ABORT),
+        (output(100, pid=10), completion(), TopicDeleted("src", "SRC-ID"), OTHERS_ABORT),
     ),
     "what a new leader lacks of a topic that is gone is sent again for no record": Clause(
-        (*CUT_OFF[:2], TopicDeleted("src", "SRC-ID"), completed()),
+        (*CUT_OFF[:2], TopicDeleted("src", "SRC-ID"), completion()),
         OWED,
-        (*CUT_OFF[:2], TopicDeleted("other", "a"), completed()),
+        (*CUT_OFF[:2], TopicDeleted("other", "a"), completion()),
         EMPTY,
     ),
     "a record that was free and is held again may be committed": Clause(
@@ -350,18 +361,22 @@ CLAUSES = {
         (moves(AVAILABLE, 100, 101), moves(RecordState.TX_PENDING, 100), *DONE),
     ),
     "a new leader holds the record or begins behind it": Clause(
-        (*DONE, loaded(101, start=100)), UNTRACED, (*DONE, loaded(101, start=101))
+        (*DONE, load_event(101, start=100)), UNTRACED, (*DONE, load_event(101, start=101))
     ),
     "a record in an open transaction is free once a new leader does not hold it": Clause(
-        (output(100, 101), loaded(101), COMMITS), FREE, (output(100, 101), loaded(101), ABORTS)
+        (output(100, 101), load_event(101), COMMITS),
+        FREE,
+        (output(100, 101), load_event(101), ABORTS),
     ),
     "a new leader of one partition frees nothing of another": Clause(
-        (output(100), loaded(), COMMITS), FREE, (output(100), loaded(partition="src-1"), COMMITS)
+        (output(100), load_event(), COMMITS),
+        FREE,
+        (output(100), load_event(partition="src-1"), COMMITS),
     ),
     "what a new leader holds is free no longer": Clause(
-        (moves(AVAILABLE, 100, 101), output(100), loaded(101, start=101), COMMITS),
+        (moves(AVAILABLE, 100, 101), output(100), load_event(101, start=101), COMMITS),
         FREE,
-        (moves(AVAILABLE, 100, 101), output(101), loaded(101, start=101), COMMITS),
+        (moves(AVAILABLE, 100, 101), output(101), load_event(101, start=101), COMMITS),
     ),
 }
 
@@ -446,9 +461,9 @@ def test_an_output_outside_a_transaction_is_looked_at_again_until_it_counts() ->
     state = states(prop, plain(100, 0), world=waiting)[-1]
     assert list(state.plain) == [("out-0", 0)]
     assert state.committed == Table.of()
-    state = states_from(prop, state, resolved(100), world=there)
+    state = states_from(prop, state, resolution(100), world=there)
     assert (state.plain, dict(state.committed.items())) == (Table.of(), {"src-0@100": 1})
-    state = states_from(prop, state, resolved(101), world=there)
+    state = states_from(prop, state, resolution(101), world=there)
     assert prop.finding(state).status == HOLDS
 
 

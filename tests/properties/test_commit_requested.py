@@ -11,7 +11,7 @@ from kipviz.core.table import Table
 from kipviz.messages.events import CallStarted
 from kipviz.properties.commit_requested import CommitsAsAsked
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
-from tests.properties.history import WORLD, decided, findings
+from tests.properties.history import WORLD, decision, findings
 
 
 def app(producer_id: int) -> SimpleNamespace:
@@ -30,8 +30,8 @@ def calls(call: str = "commitTransaction", name: str = "app-1") -> Event:
     return CallStarted(name, 3, call)
 
 
-COMMIT, ABORT = decided(committed=True), decided(committed=False)
-LATER = decided(committed=True, epoch=1)
+COMMIT, ABORT = decision(committed=True), decision(committed=False)
+LATER = decision(committed=True, epoch=1)
 HOLDING = {
     "nothing happens": (),
     "a call, then its commit": (calls(), COMMIT),
@@ -39,13 +39,13 @@ HOLDING = {
     "an abort that nobody asked for": (ABORT,),
     "two calls, two commits": (calls(), COMMIT, calls(), LATER),
     "two calls, then two commits": (calls(), calls(), COMMIT, LATER),
-    "a producer of its own": (calls(name="app-2"), decided(committed=True, pid=10)),
+    "a producer of its own": (calls(name="app-2"), decision(committed=True, pid=10)),
 }
 BREAKING = {
     "a commit that nobody asked for": ((COMMIT,), ONE_MORE.format(1, 0)),
     "a second commit for one call": ((calls(), COMMIT, LATER), ONE_MORE.format(2, 1)),
     "a third commit for two calls": (
-        (calls(), COMMIT, calls(), LATER, decided(committed=True, epoch=2)),
+        (calls(), COMMIT, calls(), LATER, decision(committed=True, epoch=2)),
         ONE_MORE.format(3, 2),
     ),
     "another call was made": ((calls("abortTransaction"), COMMIT), ONE_MORE.format(1, 0)),

@@ -35,8 +35,8 @@ from kipviz.messages.shares.share_groups import (
 from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.share_group_state import RecordState
-from tests.clients.parts import changed
-from tests.messages.shares import fetches, staged, stages
+from tests.clients.parts import change
+from tests.messages.shares import fetches, stages, staging_response
 
 S = RecordState
 ACCEPT, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.REJECT
@@ -79,7 +79,7 @@ def reason(name: str, world: Any, *events: Event) -> str:
     return finding.reason
 
 
-def moved(
+def move_event(
     before: RecordState, after: RecordState, because: str = "a marker", *, first: int = 100
 ) -> Event:
     return RecordsMoved("src-0", "g1", first, 100, before, after, 5, "M1", because, 9, 0)
@@ -107,11 +107,11 @@ def producer(on_wire: Any, source: str = SOURCE) -> Any:
 
 
 def refusal(error: Errors = Errors.INVALID_RECORD_STATE, partition: str = "src-0") -> Event:
-    answer = staged(error, partition)
+    answer = staging_response(error, partition)
     return MessageSent(SOURCE, 5, "response", answer)
 
 
-def refused(
+def reason_of_refusal(
     asked: Any, event: Event, records: dict[int, InFlight], group: str = "g1", **others: Any
 ) -> str:
     """What is said of a refused staging; other applications come first."""
@@ -125,15 +125,15 @@ def test_a_repeated_staging_of_the_producer_s_own_record_may_not_be_refused() ->
         "src-0@100 is staged by producer 9, epoch 0, and the same producer receives INVALID_RECORD_STATE: "
         "it has to abort a correct transaction"
     )
-    assert refused(staging(*FOR_100), refusal(), {100: STAGED}) == said
-    assert refused(staging(*FOR_BOTH), refusal(), both) == said
+    assert reason_of_refusal(staging(*FOR_100), refusal(), {100: STAGED}) == said
+    assert reason_of_refusal(staging(*FOR_BOTH), refusal(), both) == said
     other = producer(staging(AcknowledgementBatch(7, 7, ACCEPT)), "app-0/producer")
-    assert refused(staging(*FOR_100), refusal(), {100: STAGED}, A0=other) == said
+    assert reason_of_refusal(staging(*FOR_100), refusal(), {100: STAGED}, A0=other) == said
     busy = producer(EndTxn("my-txn", 9, 0, True))
-    assert refused(staging(*FOR_100), refusal(), {100: STAGED}, A0=busy) == said
+    assert reason_of_refusal(staging(*FOR_100), refusal(), {100: STAGED}, A0=busy) == said
     further = (("src-0", FOR_100),)
     elsewhere = staging(AcknowledgementBatch(5, 5, ACCEPT), to="src-1", others=further)
-    assert refused(elsewhere, refusal(), {100: STAGED}) == said
+    assert reason_of_refusal(elsewhere, refusal(), {100: STAGED}) == said
 
 
 @pytest.mark.parametrize(
@@ -161,13 +161,13 @@ def test_a_repeated_staging_of_the_producer_s_own_record_may_not_be_refused() ->
 def test_any_other_staging_may_be_refused(
     asked: Any, event: Event, records: dict[int, InFlight], group: str
 ) -> None:
-    assert refused(asked, event, records, group) == ""
+    assert reason_of_refusal(asked, event, records, group) == ""
 
 
 # -- the others that look at records in flight ---------------------------------------------------------
 
 
-def committed(records: dict[int, InFlight], event: Event) -> str:
+def reason_of_commit(records: dict[int, InFlight], event: Event) -> str:
     manager = SimpleNamespace(identity=(9, 0))
     applications = {"A1": SimpleNamespace(producer=SimpleNamespace(manager=manager))}
     return reason("commit means decided", world_of(records, applications=applications), event)
@@ -177,15 +177,17 @@ def test_a_commit_that_returns_has_decided_every_record_wherever_it_stands() -> 
     returned = CallReturned("A1", 3, "commitTransaction", "")
     said = "commitTransaction() of A1 has returned, and src-0@101 is staged in an undecided transaction"
     others = STAGED.but(staged_producer_id=8)
-    assert committed({100: others, 101: STAGED, 102: others}, returned) == said
-    assert committed({101: STAGED}, CallReturned("A1", 3, "abortTransaction", "")) == ""
-    assert committed({101: STAGED}, CallReturned("A1", 3, "commitTransaction", "Fenced")) == ""
-    assert committed({101: STAGED}, TimePassed(5)) == ""
-    assert committed({101: STAGED.but(state=S.AVAILABLE)}, returned) == ""
+    assert reason_of_commit({100: others, 101: STAGED, 102: others}, returned) == said
+    assert reason_of_commit({101: STAGED}, CallReturned("A1", 3, "abortTransaction", "")) == ""
+    assert (
+        reason_of_commit({101: STAGED}, CallReturned("A1", 3, "commitTransaction", "Fenced")) == ""
+    )
+    assert reason_of_commit({101: STAGED}, TimePassed(5)) == ""
+    assert reason_of_commit({101: STAGED.but(state=S.AVAILABLE)}, returned) == ""
 
 
 def test_a_lock_whose_timer_has_fired_releases_nothing() -> None:
-    name, taken = "every lock expires", moved(S.TX_PENDING, S.ACQUIRED)
+    name, taken = "every lock expires", move_event(S.TX_PENDING, S.ACQUIRED)
     stuck = HELD.but(lock=-1)
     assert reason(name, world_of({100: stuck}), taken) == (
         "src-0@100 is ACQUIRED by M1 because a marker, but its timer has already fired, so nothing will release it"
@@ -196,16 +198,16 @@ def test_a_lock_whose_timer_has_fired_releases_nothing() -> None:
         *(stuck.but(state=S.AVAILABLE), stuck.but(state=S.ACKNOWLEDGED)),
     ):
         assert reason(name, world_of({100: fine}), taken) == ""
-    assert reason(name, world_of({100: stuck}), moved(S.ACQUIRED, S.AVAILABLE)) == ""
+    assert reason(name, world_of({100: stuck}), move_event(S.ACQUIRED, S.AVAILABLE)) == ""
     assert reason(name, world_of({100: stuck}), TimePassed(5)) == ""
 
 
 EXPLICIT = "IllegalStateException: all records must be acknowledged in explicit mode"
 
 
-def polled(staged: tuple[int, ...], event: Event) -> str:
+def reason_of_poll(staged: tuple[int, ...], event: Event) -> str:
     consumer = ShareConsumer("src", "g1", "M1", 1, "src-0", 5)
-    consumer = changed(consumer, batch=(100, 101), staged=staged)
+    consumer = change(consumer, batch=(100, 101), staged=staged)
     applications = {"A1": SimpleNamespace(consumer=consumer)}
     return reason("poll() goes on", world_of({}, applications=applications), event)
 
@@ -213,14 +215,14 @@ def polled(staged: tuple[int, ...], event: Event) -> str:
 def test_a_poll_after_every_record_is_staged_goes_on() -> None:
     thrown = CallReturned("A1", 3, "poll", EXPLICIT)
     said = f"poll() of A1 throws {EXPLICIT}, and all of them are staged"
-    assert polled((100, 101), thrown) == said
-    assert polled((100, 101, 102), thrown) == said
-    assert polled((100,), thrown) == ""
-    assert polled((), thrown) == ""
-    assert polled((100, 101), CallReturned("A1", 3, "poll", "")) == ""
-    assert polled((100, 101), CallReturned("A1", 3, "poll", "WakeupException")) == ""
-    assert polled((100, 101), CallReturned("A1", 3, "acknowledge", EXPLICIT)) == ""
-    assert polled((100, 101), TimePassed(5)) == ""
+    assert reason_of_poll((100, 101), thrown) == said
+    assert reason_of_poll((100, 101, 102), thrown) == said
+    assert reason_of_poll((100,), thrown) == ""
+    assert reason_of_poll((), thrown) == ""
+    assert reason_of_poll((100, 101), CallReturned("A1", 3, "poll", "")) == ""
+    assert reason_of_poll((100, 101), CallReturned("A1", 3, "poll", "WakeupException")) == ""
+    assert reason_of_poll((100, 101), CallReturned("A1", 3, "acknowledge", EXPLICIT)) == ""
+    assert reason_of_poll((100, 101), TimePassed(5)) == ""
 
 
 # -- a member that waits for what it holds -------------------------------------------------------------
@@ -232,13 +234,13 @@ WAITS = (
     "M1 waits in poll(), and src-0@100 is ACQUIRED by M1, which does not know it: only the expiry of the "
     "record's lock releases it"
 )
-BACK = moved(S.TX_PENDING, S.ACQUIRED)
+BACK = move_event(S.TX_PENDING, S.ACQUIRED)
 SENT = MessageSent("app-1/consumer", 5, "request", FETCH.request)
 
 
 def test_a_member_may_not_wait_for_a_record_that_it_holds() -> None:
     waiting = world_of({100: HELD}, parked=(FETCH,))
-    for event in (SENT, moved(S.AVAILABLE, S.ACQUIRED)):
+    for event in (SENT, move_event(S.AVAILABLE, S.ACQUIRED)):
         assert reason(ALONE, waiting, event) == WAITS
     assert reason(ALONE, waiting, TimePassed(5)) == ""
     assert reason(ALONE, waiting, SENT, TimePassed(5)) == WAITS
@@ -264,10 +266,10 @@ def test_whoever_does_not_hold_the_record_may_wait(others: Any) -> None:
 
 def test_who_was_told_that_a_record_could_not_be_given_back_knows_of_it() -> None:
     waiting = world_of({100: HELD}, parked=(FETCH,))
-    told = moved(S.AVAILABLE, S.ACQUIRED, WRITE_FAILED)
+    told = move_event(S.AVAILABLE, S.ACQUIRED, WRITE_FAILED)
     assert reason(ALONE, waiting, told, SENT) == ""
-    assert reason(ALONE, waiting, told, moved(S.AVAILABLE, S.ACQUIRED)) == WAITS
-    assert reason(ALONE, waiting, moved(S.TX_PENDING, S.ACQUIRED, WRITE_FAILED)) == WAITS
+    assert reason(ALONE, waiting, told, move_event(S.AVAILABLE, S.ACQUIRED)) == WAITS
+    assert reason(ALONE, waiting, move_event(S.TX_PENDING, S.ACQUIRED, WRITE_FAILED)) == WAITS
 
 
 def test_after_an_abort_the_next_poll_does_not_wait_for_the_record_that_it_gave_back() -> None:
@@ -276,9 +278,9 @@ def test_after_an_abort_the_next_poll_does_not_wait_for_the_record_that_it_gave_
     assert reason(AFTER_ABORT, waiting, SENT) == ""
     assert reason(AFTER_ABORT, waiting, BACK, TimePassed(5)) == ""
     for event in (
-        moved(S.TX_PENDING, S.ACQUIRED, WRITE_FAILED),
-        moved(S.TX_PENDING, S.AVAILABLE),
-        moved(S.AVAILABLE, S.ACQUIRED),
+        move_event(S.TX_PENDING, S.ACQUIRED, WRITE_FAILED),
+        move_event(S.TX_PENDING, S.AVAILABLE),
+        move_event(S.AVAILABLE, S.ACQUIRED),
     ):
         assert reason(AFTER_ABORT, waiting, event, SENT) == ""
         assert reason(AFTER_ABORT, world_of({}), BACK, event) == ""
@@ -301,25 +303,28 @@ def test_a_fetch_of_a_session_waits_until_it_has_fetched() -> None:
 
 
 def test_a_record_that_an_abort_gave_back_is_not_archived() -> None:
-    name, gone = "abort is no failed delivery", moved(S.ACQUIRED, S.ARCHIVED, "its lock expired")
+    name, gone = (
+        "abort is no failed delivery",
+        move_event(S.ACQUIRED, S.ARCHIVED, "its lock expired"),
+    )
     assert reason(name, world_of({}), BACK, gone) == (
         "src-0@100 was given back by an aborted transaction and is ARCHIVED, because its lock expired after "
         "delivery 5: no consumer ever failed to process it"
     )
-    assert reason(name, world_of({}), BACK, moved(S.ACQUIRED, S.ACKNOWLEDGED)) == ""
+    assert reason(name, world_of({}), BACK, move_event(S.ACQUIRED, S.ACKNOWLEDGED)) == ""
     assert reason(name, world_of({}), BACK, TimePassed(5)) == ""
     assert reason(name, world_of({}), TimePassed(5), BACK, TimePassed(5), gone)
-    first_of_two = moved(S.ACQUIRED, S.ARCHIVED, first=99)
+    first_of_two = move_event(S.ACQUIRED, S.ARCHIVED, first=99)
     assert reason(name, world_of({}), BACK, first_of_two).startswith("src-0@100 was given back")
-    released = moved(S.TX_PENDING, S.AVAILABLE)
+    released = move_event(S.TX_PENDING, S.AVAILABLE)
     assert reason(name, world_of({}), released, gone) == ""
-    failed = moved(S.TX_PENDING, S.ACQUIRED, WRITE_FAILED)
+    failed = move_event(S.TX_PENDING, S.ACQUIRED, WRITE_FAILED)
     assert reason(name, world_of({}), failed, gone) == ""
 
 
 REJECTED = "rejected records are archived"
-ENDED = moved(S.TX_PENDING, S.ACKNOWLEDGED)
-PENDING = moved(S.ACQUIRED, S.TX_PENDING)
+ENDED = move_event(S.TX_PENDING, S.ACKNOWLEDGED)
+PENDING = move_event(S.ACQUIRED, S.TX_PENDING)
 
 
 def asks(kind: AcknowledgeType, first: int = 100, last: int = 100, **changes: Any) -> Event:
@@ -341,11 +346,11 @@ def test_a_record_that_was_staged_with_reject_is_not_acknowledged() -> None:
     assert after(asks(REJECT, 100, 101), PENDING, ENDED) == said
     assert after(asks(REJECT), TimePassed(5), PENDING, TimePassed(5), ENDED) == said
     assert after(asks(ACCEPT), asks(REJECT), PENDING, ENDED) == said
-    assert after(asks(REJECT), PENDING, moved(S.TX_PENDING, S.ACKNOWLEDGED, first=99)) == said
+    assert after(asks(REJECT), PENDING, move_event(S.TX_PENDING, S.ACKNOWLEDGED, first=99)) == said
     further = (("src-0", (AcknowledgementBatch(100, 100, REJECT),)),)
     several = asks(ACCEPT, to="src-1", others=further)
     assert after(several, PENDING, ENDED) == said
-    assert after(asks(REJECT), PENDING, moved(S.TX_PENDING, S.ACQUIRED), ENDED) == said
+    assert after(asks(REJECT), PENDING, move_event(S.TX_PENDING, S.ACQUIRED), ENDED) == said
 
 
 @pytest.mark.parametrize(
@@ -361,8 +366,8 @@ def test_a_record_that_was_staged_with_reject_is_not_acknowledged() -> None:
         (asks(REJECT, 99, 99), PENDING, ENDED),
         (asks(REJECT, producer_id=8), PENDING, ENDED),
         (asks(REJECT, producer_epoch=1), PENDING, ENDED),
-        (asks(REJECT), PENDING, moved(S.TX_PENDING, S.ARCHIVED)),
-        (asks(REJECT), PENDING, moved(S.TX_PENDING, S.AVAILABLE), ENDED),
+        (asks(REJECT), PENDING, move_event(S.TX_PENDING, S.ARCHIVED)),
+        (asks(REJECT), PENDING, move_event(S.TX_PENDING, S.AVAILABLE), ENDED),
         (asks(REJECT), PENDING, PENDING, ENDED),
         (asks(REJECT), PENDING, TimePassed(5)),
     ],
@@ -380,7 +385,7 @@ def test_a_record_that_was_not_staged_with_reject_may_be_acknowledged(
 
 def test_an_expectation_that_is_broken_stays_so_for_its_first_reason() -> None:
     broken = after(asks(REJECT), PENDING, ENDED)
-    later = moved(S.TX_PENDING, S.ACKNOWLEDGED, "another marker")
+    later = move_event(S.TX_PENDING, S.ACKNOWLEDGED, "another marker")
     assert after(asks(REJECT), PENDING, ENDED, asks(REJECT), PENDING, later) == broken
 
 

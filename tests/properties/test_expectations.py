@@ -32,7 +32,7 @@ from tests.properties.history import WORLD
 S = RecordState
 
 
-def moved(before: RecordState, after: RecordState) -> Event:
+def move_event(before: RecordState, after: RecordState) -> Event:
     return RecordsMoved("src-0", "g1", 100, 100, before, after, 1, "M1", "of a test", 9, 0)
 
 
@@ -43,8 +43,8 @@ def verdict(prop: Expectation, *events: Event) -> str:
     return prop.finding(seen).status
 
 
-BACK = moved(S.TX_PENDING, S.ACQUIRED)
-GIVEN_UP = moved(S.ACQUIRED, S.ARCHIVED)
+BACK = move_event(S.TX_PENDING, S.ACQUIRED)
+GIVEN_UP = move_event(S.ACQUIRED, S.ARCHIVED)
 
 
 def test_a_record_that_an_abort_gave_back_is_not_to_be_archived() -> None:
@@ -55,8 +55,8 @@ def test_a_record_that_an_abort_gave_back_is_not_to_be_archived() -> None:
     "events",
     [
         (GIVEN_UP,),
-        (BACK, moved(S.ACQUIRED, S.AVAILABLE), moved(S.AVAILABLE, S.ACQUIRED), GIVEN_UP),
-        (moved(S.TX_PENDING, S.ARCHIVED),),
+        (BACK, move_event(S.ACQUIRED, S.AVAILABLE), move_event(S.AVAILABLE, S.ACQUIRED), GIVEN_UP),
+        (move_event(S.TX_PENDING, S.ARCHIVED),),
     ],
     ids=["never staged", "delivered again", "rejected in a transaction"],
 )
@@ -113,7 +113,7 @@ def test_nobody_waits_for_a_record_that_retention_took_from_the_log(
     world = waiting_with(Table.of({100: InFlight(S.ACQUIRED, 1, "M1", 100)}), start)
     prop = property_named("no self-deadlock")
     seen = prop.observe(
-        prop.initial(world), None, Outcome(world, (moved(S.AVAILABLE, S.ACQUIRED),))
+        prop.initial(world), None, Outcome(world, (move_event(S.AVAILABLE, S.ACQUIRED),))
     )
     assert prop.finding(seen).status == status
 
@@ -178,6 +178,6 @@ def test_a_fetch_of_a_session_waits_for_itself_where_it_waits_for_that_partition
     leader = ShareLeader(shares=Table.of({"k": share.but(records=held)}), waiting=(call,))
     world = SimpleNamespace(roles=Table.of({(5, "share_partition_leader", ""): leader}))
     prop = property_named("no self-deadlock")
-    taken = moved(S.AVAILABLE, S.ACQUIRED)
+    taken = move_event(S.AVAILABLE, S.ACQUIRED)
     seen = prop.observe(prop.initial(world), None, Outcome(world, (taken,)))
     assert prop.finding(seen).status == status

@@ -35,7 +35,7 @@ S = TransactionState
 BEFORE = Facts(markers=Table.of({(9, 1): "COMMIT"}))
 
 
-def moved(before: TransactionState, after: TransactionState) -> TransactionMoved:
+def move_event(before: TransactionState, after: TransactionState) -> TransactionMoved:
     return TransactionMoved("my-txn", 9, 1, before, after, ("out-0",))
 
 
@@ -46,25 +46,25 @@ def world(upgrades: int) -> Any:
 def test_a_transaction_begun_before_the_level_was_lowered_has_no_marker_when_it_is_decided() -> (
     None
 ):
-    begun = learned_of_old_clients(BEFORE, moved(S.COMPLETE_COMMIT, S.ONGOING), world(1))
+    begun = learned_of_old_clients(BEFORE, move_event(S.COMPLETE_COMMIT, S.ONGOING), world(1))
     assert begun.markers == BEFORE.markers
-    decided = learned_below_2(begun, moved(S.ONGOING, S.PREPARE_ABORT))
+    decided = learned_below_2(begun, move_event(S.ONGOING, S.PREPARE_ABORT))
     assert (9, 1) not in decided.markers
     assert (9, 1) not in decided.begun_at_2
 
 
 def test_one_that_began_below_version_2_keeps_the_markers_that_came_meanwhile() -> None:
-    began = learned_below_2(BEFORE, moved(S.COMPLETE_COMMIT, S.ONGOING))
+    began = learned_below_2(BEFORE, move_event(S.COMPLETE_COMMIT, S.ONGOING))
     late = began.but(markers=began.markers.set((9, 1), "COMMIT"))
-    decided = learned_below_2(late, moved(S.ONGOING, S.PREPARE_ABORT))
+    decided = learned_below_2(late, move_event(S.ONGOING, S.PREPARE_ABORT))
     assert decided.markers.get((9, 1)) == "COMMIT", "a late marker of the one before ended this one"
 
 
 @pytest.mark.parametrize("upgrades", [0, 1])
 def test_nothing_is_noted_where_the_level_cannot_be_lowered(upgrades: int) -> None:
-    begun = learned_of_old_clients(BEFORE, moved(S.EMPTY, S.ONGOING), world(upgrades))
+    begun = learned_of_old_clients(BEFORE, move_event(S.EMPTY, S.ONGOING), world(upgrades))
     assert len(begun.begun_at_2) == upgrades
-    ended = learned_of_old_clients(begun, moved(S.ONGOING, S.PREPARE_COMMIT), world(upgrades))
+    ended = learned_of_old_clients(begun, move_event(S.ONGOING, S.PREPARE_COMMIT), world(upgrades))
     assert len(ended.begun_at_2) == 0
 
 
@@ -81,7 +81,7 @@ BEGINS = TransactionMoved("my-txn", 9, 1, S.COMPLETE_COMMIT, S.ONGOING, ("out-0"
 APPENDED = BatchAppended("out-0", 3, BATCH.records, 9, 1, "")
 
 
-def sent(version: int) -> MessageSent:
+def send_event(version: int) -> MessageSent:
     batch = Produce("my-txn", (PartitionProduceData("out-0", 9, 1, 0, BATCH.records),), version)
     return MessageSent("app-1/producer", 3, "request", batch)
 
@@ -96,16 +96,16 @@ def broken_by(*steps: tuple[Any, Any]) -> dict[str, str]:
 def test_what_was_enlisted_before_the_level_was_lowered_hangs_nowhere() -> None:
     """The partition is in the transaction, though nobody has said so since the level is 1."""
     at_2, at_1 = level(2), level(1, 0)
-    assert broken_by((sent(12), at_2), (BEGINS, at_2), (APPENDED, at_1)) == {}
+    assert broken_by((send_event(12), at_2), (BEGINS, at_2), (APPENDED, at_1)) == {}
     # Where nobody has enlisted it, it hangs.
-    assert set(broken_by((sent(12), at_2), (APPENDED, at_1))) == {"nothing hangs"}
+    assert set(broken_by((send_event(12), at_2), (APPENDED, at_1))) == {"nothing hangs"}
 
 
 def test_a_batch_that_was_sent_before_the_level_was_lowered_belongs_to_the_transaction_it_begins() -> (
     None
 ):
     at_2, at_1 = level(2), level(1, 0)
-    first = ((sent(12), at_2), (BEGINS, at_2), (APPENDED, at_1))
+    first = ((send_event(12), at_2), (BEGINS, at_2), (APPENDED, at_1))
     assert broken_by(*first) == {}
     # The same batch in the transaction behind that is in another one.
     ended = TransactionDecided("my-txn", 9, 1, True)
@@ -116,13 +116,13 @@ def test_a_batch_that_was_sent_before_the_level_was_lowered_belongs_to_the_trans
 
 def test_an_older_clients_batch_belongs_to_the_transaction_that_is_open() -> None:
     at_1 = level(1, 0)
-    assert broken_by((BEGINS, at_1), (sent(11), at_1), (APPENDED, at_1)) == {}
+    assert broken_by((BEGINS, at_1), (send_event(11), at_1), (APPENDED, at_1)) == {}
 
 
 def test_a_decision_is_due_no_more_for_its_own_producer_s_partitions_alone() -> None:
     """WriteTxnMarkers of one producer id: another one's partitions wait for their own."""
     other = TransactionMoved("other-txn", 10, 0, S.EMPTY, S.ONGOING, ("out-0",))
-    facts = learned_in_order(Facts(), moved(S.EMPTY, S.ONGOING))
+    facts = learned_in_order(Facts(), move_event(S.EMPTY, S.ONGOING))
     facts = learned_in_order(facts, other)
     assert dict(facts.due.items()) == {("out-0", 9): True, ("out-0", 10): True}
     facts = learned_in_order(facts, TransactionDecided("my-txn", 9, 1, True))
@@ -144,7 +144,7 @@ def test_a_partition_that_is_added_begins_no_other_transaction() -> None:
     """AddPartitionsToTxn comes once for each partition; what was sent before the second is of the same one."""
     at_1 = level(1, 0)
     adds = TransactionMoved("my-txn", 9, 1, S.ONGOING, S.ONGOING, ("out-0", "out-1"))
-    assert broken_by((BEGINS, at_1), (sent(11), at_1), (adds, at_1), (APPENDED, at_1)) == {}
+    assert broken_by((BEGINS, at_1), (send_event(11), at_1), (adds, at_1), (APPENDED, at_1)) == {}
 
 
 def test_a_batch_that_is_sent_again_is_of_the_transaction_in_which_it_was_sent_first() -> None:
@@ -152,8 +152,8 @@ def test_a_batch_that_is_sent_again_is_of_the_transaction_in_which_it_was_sent_f
     at_1 = level(1, 0)
     ended = TransactionDecided("my-txn", 9, 1, False)
     marker = BatchAppended("out-0", 2, (), 9, 1, "ABORT")
-    first = ((BEGINS, at_1), (sent(11), at_1), (ended, at_1), (marker, at_1), (BEGINS, at_1))
-    found = broken_by(*first, (sent(11), at_1), (APPENDED, at_1))
+    first = ((BEGINS, at_1), (send_event(11), at_1), (ended, at_1), (marker, at_1), (BEGINS, at_1))
+    found = broken_by(*first, (send_event(11), at_1), (APPENDED, at_1))
     assert set(found) == {"batch stays in its transaction"}
 
 
@@ -213,25 +213,28 @@ def test_a_batch_that_enlists_its_partition_begins_the_next_transaction_where_no
 ) -> None:
     """KIP-890: with Produce 12 it is the leader that adds the partition."""
     facts = Facts()
-    for event in (*before, sent(version)):
+    for event in (*before, send_event(version)):
         facts = learned_in_order(facts, event)
     assert dict(facts.sent_in.items()) == {("out-0", 9, 1, 0): number}
 
 
 def test_a_partition_that_is_added_leaves_noted_that_the_transaction_began_before() -> None:
-    begun = learned_of_old_clients(BEFORE, moved(S.COMPLETE_COMMIT, S.ONGOING), world(1))
-    added = learned_of_old_clients(begun, moved(S.ONGOING, S.ONGOING), world(1))
+    begun = learned_of_old_clients(BEFORE, move_event(S.COMPLETE_COMMIT, S.ONGOING), world(1))
+    added = learned_of_old_clients(begun, move_event(S.ONGOING, S.ONGOING), world(1))
     late = added.but(markers=added.markers.set((9, 1), "COMMIT"))
-    decided = learned_below_2(late, moved(S.ONGOING, S.PREPARE_ABORT))
+    decided = learned_below_2(late, move_event(S.ONGOING, S.PREPARE_ABORT))
     assert (9, 1) not in decided.markers, "it is the one before's, as at version 2"
 
 
 @pytest.mark.parametrize("second", [ENDS["ABORT"], MARKERS["ABORT"]])
 def test_a_transaction_that_is_complete_keeps_its_outcome_until_the_next_one_begins(second) -> None:
     """At version 2 an old client, which speaks EndTxn 4, has one epoch for both."""
-    ends, completes = moved(S.ONGOING, S.PREPARE_COMMIT), moved(S.PREPARE_COMMIT, S.COMPLETE_COMMIT)
+    ends, completes = (
+        move_event(S.ONGOING, S.PREPARE_COMMIT),
+        move_event(S.PREPARE_COMMIT, S.COMPLETE_COMMIT),
+    )
     whole = (BEGINS, ends, ENDS["COMMIT"], MARKERS["COMMIT"], completes)
-    next_one = (BEGINS, moved(S.ONGOING, S.PREPARE_ABORT))
+    next_one = (BEGINS, move_event(S.ONGOING, S.PREPARE_ABORT))
     at_2 = level(2, 0)
     assert set(broken_by(*((event, at_2) for event in (*whole, second)))) == {"one outcome"}
     assert broken_by(*((event, at_2) for event in (*whole, *next_one, second))) == {}

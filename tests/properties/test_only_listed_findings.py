@@ -15,7 +15,7 @@ from kipviz.checking.single_run.seeded_run import STUCK, Task
 from kipviz.designs.catalogue import CATALOGUE, FINDINGS, KAFKA, REPAIRED, design
 from kipviz.designs.design import Design, slot_named
 from kipviz.properties.invariants import PROMISES
-from kipviz.scenarios.applications.program_faults import blamed_for
+from kipviz.scenarios.applications.program_faults import blame_for_harm
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.studies.review_findings.kip_1289_findings import FINDINGS as REVIEW
 from tests.properties.hostile import MISUSED, broken_in, each_once, playable, staging_stories
@@ -101,7 +101,7 @@ FEW = (
 )
 
 
-def listed(under: Design) -> set[str]:
+def list_allowed(under: Design) -> set[str]:
     """What may break under a design, by the findings that it has."""
     base = REPAIRED if under.stages_shares else KAFKA
     differs = set(under.differs_from(base))
@@ -115,7 +115,7 @@ def listed(under: Design) -> set[str]:
     return may | OF_OLDER_DESIGNS.get(under.name, set())
 
 
-def allowed(story: str) -> set[str]:
+def list_pending(story: str) -> set[str]:
     """What may happen in a story under every design.
 
     A prepared transaction has no time limit: a writer that was fenced by a late copy of its own
@@ -125,7 +125,9 @@ def allowed(story: str) -> set[str]:
     return {STUCK} if any(each.two_phase_commit for each in members) else set()
 
 
-def unlisted(under: Design, stories: tuple[str, ...], seeds: range, asked: set[str]) -> list[str]:
+def find_unlisted(
+    under: Design, stories: tuple[str, ...], seeds: range, asked: set[str]
+) -> list[str]:
     """The breaks under a design that no listed finding says and no program causes by itself."""
     found = []
     for story in stories:
@@ -135,7 +137,8 @@ def unlisted(under: Design, stories: tuple[str, ...], seeds: range, asked: set[s
             found += [
                 f"{story} under {under.name}, seed {seed}: {name}: {why.reason}"
                 for name, why in broken.items()
-                if name in asked - allowed(story) - listed(under) and not blamed_for(spec, why.harm)
+                if name in asked - list_pending(story) - list_allowed(under)
+                and not blame_for_harm(spec, why.harm)
             ]
     return found
 
@@ -154,14 +157,14 @@ def test_a_design_of_the_drafts_breaks_only_what_a_listed_finding_says(under: De
     two = FEW[STAGING.index(under) % 2 :: 2]
     stories = tuple(name for name in names_of(under) if name in two)
     assert stories
-    assert unlisted(under, stories, range(3, 4), EVERYTHING) == []
+    assert find_unlisted(under, stories, range(3, 4), EVERYTHING) == []
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("under", STAGING, ids=lambda d: d.name)
 def test_a_design_breaks_only_what_a_listed_finding_says_in_every_story(under: Design) -> None:
     stories = tuple(name for name in names_of(under) if name not in PIPELINES)
-    assert unlisted(under, stories, range(6), EVERYTHING) == []
+    assert find_unlisted(under, stories, range(6), EVERYTHING) == []
 
 
 @pytest.mark.parametrize("under", OTHERS, ids=lambda d: d.name)
@@ -170,7 +173,7 @@ def test_a_design_of_kafkas_breaks_nothing_else_in_a_sixth_of_the_stories(under:
     sixth = OTHERS.index(under) % 6
     stories = of_kafka(under)[sixth::6]
     assert len(stories) > 20
-    assert unlisted(under, stories, range(6, 7), {p.name for p in PROMISES}) == []
+    assert find_unlisted(under, stories, range(6, 7), {p.name for p in PROMISES}) == []
 
 
 @pytest.mark.thorough
@@ -178,22 +181,22 @@ def test_a_design_of_kafkas_breaks_nothing_else_in_a_sixth_of_the_stories(under:
 def test_a_design_of_kafkas_breaks_only_the_promises_that_its_text_is_known_for(
     under: Design,
 ) -> None:
-    assert unlisted(under, of_kafka(under), range(6), {p.name for p in PROMISES}) == []
+    assert find_unlisted(under, of_kafka(under), range(6), {p.name for p in PROMISES}) == []
 
 
 @pytest.mark.parametrize(
     "seeds", [range(1), pytest.param(range(1, 6), marks=pytest.mark.thorough)], ids=repr
 )
 def test_the_repaired_design_may_break_nothing_and_does_not_in_any_story(seeds: range) -> None:
-    assert listed(REPAIRED) == set()
+    assert list_allowed(REPAIRED) == set()
     stories = tuple(name for name in names_of(REPAIRED) if name not in PIPELINES)
-    assert unlisted(REPAIRED, stories, seeds, EVERYTHING) == []
+    assert find_unlisted(REPAIRED, stories, seeds, EVERYTHING) == []
 
 
 @pytest.mark.parametrize("story", PIPELINES)
 def test_a_pipeline_that_stages_late_needs_a_slot_more_than_the_repaired_design_has(story) -> None:
-    assert unlisted(REPAIRED, (story,), range(6), {"atomic"}) != []
-    assert unlisted(design(PIPELINES[story]), (story,), range(6), EVERYTHING) == []
+    assert find_unlisted(REPAIRED, (story,), range(6), {"atomic"}) != []
+    assert find_unlisted(design(PIPELINES[story]), (story,), range(6), EVERYTHING) == []
 
 
 def test_what_a_listed_finding_breaks_is_said_of_a_finding_that_there_is() -> None:

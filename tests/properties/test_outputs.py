@@ -6,12 +6,12 @@ from kipviz.brokers.logs.partition_log import PartitionLog, append
 from kipviz.core.table import Table
 from kipviz.messages.events import BatchAppended, LeaderMoved
 from kipviz.properties.atomic import Atomic
-from kipviz.properties.facts.outputs import appended, end_late_batches, truncated
+from kipviz.properties.facts.outputs import end_late_batches, fold_batch, forget_truncated
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import OffsetTombstone
-from tests.properties.history import decided, marker, output, states, with_log
+from tests.properties.history import decision, marker, output, states, with_log
 
-ABORTS = decided(committed=False)
+ABORTS = decision(committed=False)
 EMPTY = with_log(PartitionLog("out-0"))
 
 
@@ -27,12 +27,12 @@ def test_a_new_leader_keeps_the_outputs_that_its_log_has_and_forgets_the_others(
     log = append(log, Batch(4, (), 10, 0, control="COMMIT", transactional=True))
     log = append(log, Batch(5, (OffsetTombstone("g", "src-0"),), 9, 0, 1, transactional=True))
     there = with_log(log)
-    left = truncated(mine, "out-0", there)
+    left = forget_truncated(mine, "out-0", there)
     assert dict(left.items()) == {(9, 0): (("src-0@2", "out-0"), ("src-0@3", "out-1"))}
-    assert truncated(left, "out-0", there) is left
-    assert truncated(left, "out-2", there) is left
+    assert forget_truncated(left, "out-0", there) is left
+    assert forget_truncated(left, "out-2", there) is left
     elsewhere = mine.set((8, 0), (("src-0@9", "out-1"),))
-    assert truncated(elsewhere, "out-0", there) == left.set((8, 0), (("src-0@9", "out-1"),))
+    assert forget_truncated(elsewhere, "out-0", there) == left.set((8, 0), (("src-0@9", "out-1"),))
     ledger = states(Atomic(), output(100), LeaderMoved("out-1", 3, 1, 1), world=there)
     assert ledger[-1] is ledger[-2]
 
@@ -84,9 +84,9 @@ def test_a_marker_ends_the_outputs_of_all_older_epochs_and_of_no_other_producer(
 
 
 def test_a_marker_written_by_hand_leaves_the_very_same_where_it_ends_nothing() -> None:
-    waiting = appended(Table.of(), output(100))
-    assert appended(waiting, marker("ABORT", epoch=0, to="out-1")) is waiting
-    assert appended(waiting, marker("COMMIT", epoch=0)) is waiting
-    assert appended(waiting, marker("ABORT", epoch=0)) == Table.of()
+    waiting = fold_batch(Table.of(), output(100))
+    assert fold_batch(waiting, marker("ABORT", epoch=0, to="out-1")) is waiting
+    assert fold_batch(waiting, marker("COMMIT", epoch=0)) is waiting
+    assert fold_batch(waiting, marker("ABORT", epoch=0)) == Table.of()
     bare = BatchAppended("out-0", 0, (DataRecord("f"),), 10, 0, "")
-    assert appended(waiting, bare) is waiting
+    assert fold_batch(waiting, bare) is waiting

@@ -20,12 +20,12 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from tests.properties.history import (
     WORLD,
-    dropped,
+    drop_event,
     findings,
-    loaded,
+    load_event,
     moves,
-    resolved,
-    staged,
+    resolution,
+    staging,
     states,
     transaction,
 )
@@ -35,7 +35,7 @@ OPENING = [
     (transaction(TransactionState.PREPARE_COMMIT), "transaction my-txn is PREPARE_COMMIT"),
     (transaction(TransactionState.PREPARE_ABORT), "transaction my-txn is PREPARE_ABORT"),
     (moves(RecordState.TX_PENDING), "record src-0@100 is TX_PENDING"),
-    (staged(101), "offset of cg in src-0 by producer 9 is staged"),
+    (staging(101), "offset of cg in src-0 by producer 9 is staged"),
 ]
 CLOSING = [
     (transaction(TransactionState.ONGOING), transaction(TransactionState.COMPLETE_COMMIT)),
@@ -46,10 +46,10 @@ CLOSING = [
     (moves(RecordState.TX_PENDING), moves(RecordState.AVAILABLE)),
     (moves(RecordState.TX_PENDING), moves(RecordState.ACQUIRED)),
     (moves(RecordState.TX_PENDING), moves(RecordState.ARCHIVED)),
-    (moves(RecordState.TX_PENDING), dropped()),
+    (moves(RecordState.TX_PENDING), drop_event()),
     (moves(RecordState.TX_PENDING, 100, 103), moves(RecordState.ACKNOWLEDGED, 100, 103)),
-    (staged(101), resolved(101)),
-    (staged(101), resolved(101, committed=False)),
+    (staging(101), resolution(101)),
+    (staging(101), resolution(101, committed=False)),
 ]
 
 
@@ -90,15 +90,15 @@ def test_the_outcome_of_one_leaves_the_others_pending() -> None:
 
 
 def test_offsets_that_two_producers_hold_are_two_things() -> None:
-    found = findings(NothingPending(), staged(101), staged(102, pid=10), resolved(101))
+    found = findings(NothingPending(), staging(101), staging(102, pid=10), resolution(101))
     assert found[-1] == Finding(PENDING, "offset of cg in src-0 by producer 10 is staged")
 
 
 def test_forgetting_a_share_partition_forgets_its_records_and_nothing_else() -> None:
     found = findings(
         NothingPending(),
-        (transaction(TransactionState.ONGOING), staged(101), moves(RecordState.TX_PENDING)),
-        dropped(),
+        (transaction(TransactionState.ONGOING), staging(101), moves(RecordState.TX_PENDING)),
+        drop_event(),
     )
     assert found[-1].reason == (
         "offset of cg in src-0 by producer 9 is staged, transaction my-txn is ONGOING"
@@ -121,25 +121,25 @@ def with_votes(*offsets: int, group: str = "g1", partition: str = "src-0") -> Si
 
 
 def test_a_new_leader_takes_over_the_votes_that_it_finds() -> None:
-    history = (moves(RecordState.TX_PENDING), loaded(100, 101))
+    history = (moves(RecordState.TX_PENDING), load_event(100, 101))
     found = findings(NothingPending(), *history, world=with_votes(100, 101))
     assert found[-1].reason == "record src-0@100 is TX_PENDING, record src-0@101 is TX_PENDING"
 
 
 def test_a_vote_that_a_new_leader_does_not_find_is_pending_no_more() -> None:
-    history = (moves(RecordState.TX_PENDING), loaded())
+    history = (moves(RecordState.TX_PENDING), load_event())
     assert findings(NothingPending(), *history, world=with_votes())[-1] == Finding(HOLDS)
 
 
 def test_a_new_leader_of_one_group_does_not_take_over_the_votes_of_another() -> None:
-    assert findings(NothingPending(), loaded(), world=with_votes(100, group="g2"))[-1] == Finding(
-        HOLDS
-    )
+    assert findings(NothingPending(), load_event(), world=with_votes(100, group="g2"))[
+        -1
+    ] == Finding(HOLDS)
 
 
 def test_a_new_leader_of_one_partition_does_not_take_over_the_votes_of_another() -> None:
     there = with_votes(100, partition="src-1")
-    assert findings(NothingPending(), loaded(), world=there)[-1] == Finding(HOLDS)
+    assert findings(NothingPending(), load_event(), world=there)[-1] == Finding(HOLDS)
 
 
 # -- the last stable offset of a log, and a database --------------------------------------------------
@@ -195,7 +195,7 @@ def test_without_a_staged_record_no_leader_is_asked() -> None:
 def test_what_was_pending_first_does_not_matter(order: tuple[int, ...]) -> None:
     events = [
         transaction(TransactionState.ONGOING),
-        staged(101),
+        staging(101),
         moves(RecordState.TX_PENDING),
         moves(RecordState.TX_PENDING, 101),
     ]
@@ -217,7 +217,7 @@ def test_a_pending_offset_whose_topic_or_group_is_deleted_is_not_due_any_more() 
     gone = BatchAppended(home, 1, (OffsetTombstone("cg", "src-0"),), -1, -1, "")
     beside = BatchAppended(home, 1, (OffsetTombstone("cg", "src-1"),), -1, -1, "")
     written = BatchAppended(home, 1, (OffsetCommitRecord("cg", "src-0", 101),), 9, 0, "")
-    found = findings(NothingPending(), staged(101), written, beside, gone, world=world)
+    found = findings(NothingPending(), staging(101), written, beside, gone, world=world)
     assert [f.status for f in found] == [HOLDS, PENDING, PENDING, PENDING, HOLDS]
 
 

@@ -16,11 +16,11 @@ from kipviz.properties.invariants import PROMISES, Facts, Promise
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
-from tests.properties.history import KEY, WORLD, decided, marker, output, world
+from tests.properties.history import KEY, WORLD, decision, marker, output, world
 
 S = RecordState
 RECORD = "g1 src-0@100"
-COMMITS, ABORTS = decided(committed=True), decided(committed=False)
+COMMITS, ABORTS = decision(committed=True), decision(committed=False)
 BELOW_2 = world(
     image=SimpleNamespace(topic_ids=WORLD.image.topic_ids, features=Features(transaction_version=1))
 )
@@ -180,7 +180,7 @@ def test_a_fenced_producer_commits_and_writes_nothing_and_may_abort() -> None:
     commits, writes = "fenced producer cannot commit", "fenced producer cannot write"
     assert breaks(commits, fenced, COMMITS).endswith("after a newer producer was given epoch 1")
     assert breaks(commits, fenced, ABORTS) == ""
-    assert breaks(commits, fenced, decided(committed=True, epoch=1)) == ""
+    assert breaks(commits, fenced, decision(committed=True, epoch=1)) == ""
     assert breaks(commits, Facts(), COMMITS) == ""
     for pid in (0, 9):
         assert "after a newer producer" in breaks(writes, fenced, output(100, pid=pid))

@@ -35,7 +35,7 @@ from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.shares.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions.transactions import InitProducerIdResponse
 from kipviz.messages.transactions.two_phase import InitProducerId2PcResponse
-from kipviz.properties.facts.share_facts import undecided
+from kipviz.properties.facts.share_facts import forget_decided
 from kipviz.properties.invariants import PROMISES, Facts, Promise
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import Batch, DataRecord
@@ -45,8 +45,8 @@ from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.script import play
-from tests.messages.shares import staged
-from tests.properties.history import KEY, WORLD, decided, dropped, loaded, marker, output
+from tests.messages.shares import staging_response
+from tests.properties.history import KEY, WORLD, decision, drop_event, load_event, marker, output
 from tests.properties.hostile import MISUSED, broken_in, each_once, playable
 
 S = RecordState
@@ -60,7 +60,7 @@ def moves(
     return RecordsMoved("src-0", "g1", offset, offset, before, after, 1, member, because, 9, epoch)
 
 
-def answered(message: object) -> Event:
+def answer_event(message: object) -> Event:
     return MessageSent("A1/producer", 1, "response", message)
 
 
@@ -69,21 +69,21 @@ def start_at(offset: int) -> Event:
     return BatchAppended("__share_group_state-7", 1, (record,), -1, -1, "")
 
 
-def completed(partition: str = "out-0") -> Event:
+def complete_event(partition: str = "out-0") -> Event:
     state = TransactionState.COMPLETE_COMMIT
     return TransactionMoved("my-txn", 9, 1, TransactionState.PREPARE_COMMIT, state, (partition,))
 
 
 def fresh(epoch: int) -> Event:
-    return answered(InitProducerIdResponse(Errors.NONE, 9, epoch))
+    return answer_event(InitProducerIdResponse(Errors.NONE, 9, epoch))
 
 
 TAKEN = moves(S.AVAILABLE, S.ACQUIRED)
 STAGED = (
     moves(S.ACQUIRED, S.TX_PENDING),
-    answered(staged(Errors.NONE, "src-0")),
+    answer_event(staging_response(Errors.NONE, "src-0")),
 )
-COMMITS, ABORTS = decided(committed=True), decided(committed=False)
+COMMITS, ABORTS = decision(committed=True), decision(committed=False)
 DONE = moves(S.TX_PENDING, S.ACKNOWLEDGED)
 FREED = moves(S.TX_PENDING, S.AVAILABLE)
 RESET = ShareStateReset(KEY, 5, 100)
@@ -92,7 +92,7 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
     "delivered after its commit": ("committed stays", (TAKEN, *STAGED, COMMITS, FREED)),
     "unknown to the new leader after its commit": (
         "committed stays",
-        (TAKEN, *STAGED, COMMITS, DONE, dropped(), loaded()),
+        (TAKEN, *STAGED, COMMITS, DONE, drop_event(), load_event()),
     ),
     "acknowledged straight after the abort": (
         "abort undoes the acknowledgement",
@@ -117,8 +117,8 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
             start_at(100),
             TAKEN,
             moves(S.ACQUIRED, S.TX_PENDING),
-            dropped(),
-            loaded(),
+            drop_event(),
+            load_event(),
             COMMITS,
             start_at(101),
         ),
@@ -129,19 +129,19 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
             start_at(100),
             TAKEN,
             moves(S.ACQUIRED, S.TX_PENDING),
-            dropped(),
-            loaded(100),
+            drop_event(),
+            load_event(100),
             ABORTS,
             start_at(101),
         ),
     ),
     "a promised vote that a new leader has not": (
         "vote survives",
-        (TAKEN, *STAGED, dropped(), loaded()),
+        (TAKEN, *STAGED, drop_event(), load_event()),
     ),
     "a vote that a reset takes while it is undecided": (
         "vote survives",
-        (TAKEN, *STAGED, RESET, dropped(), loaded()),
+        (TAKEN, *STAGED, RESET, drop_event(), load_event()),
     ),
     "both decisions": ("one outcome", (COMMITS, ABORTS)),
     "two kinds of marker": ("one outcome", (marker("COMMIT"), marker("ABORT", to="out-1"))),
@@ -183,8 +183,21 @@ HOLDING: dict[str, tuple[Event, ...]] = {
         moves(S.ACQUIRED, S.TX_PENDING),
         moves(S.TX_PENDING, S.ACQUIRED),
     ),
-    "a new leader that holds the vote": (TAKEN, *STAGED, dropped(), loaded(100), COMMITS, DONE),
-    "a new leader without a vote that was aborted": (TAKEN, *STAGED, ABORTS, dropped(), loaded()),
+    "a new leader that holds the vote": (
+        TAKEN,
+        *STAGED,
+        drop_event(),
+        load_event(100),
+        COMMITS,
+        DONE,
+    ),
+    "a new leader without a vote that was aborted": (
+        TAKEN,
+        *STAGED,
+        ABORTS,
+        drop_event(),
+        load_event(),
+    ),
     "another owner after the lock ran out": (
         TAKEN,
         moves(S.ACQUIRED, S.AVAILABLE),
@@ -194,8 +207,8 @@ HOLDING: dict[str, tuple[Event, ...]] = {
         start_at(100),
         TAKEN,
         moves(S.ACQUIRED, S.TX_PENDING),
-        dropped(),
-        loaded(100),
+        drop_event(),
+        load_event(100),
         COMMITS,
         start_at(101),
     ),
@@ -203,9 +216,9 @@ HOLDING: dict[str, tuple[Event, ...]] = {
         start_at(100),
         TAKEN,
         moves(S.ACQUIRED, S.TX_PENDING),
-        dropped(),
+        drop_event(),
         COMMITS,
-        loaded(start=101),
+        load_event(start=101),
         start_at(101),
     ),
     "an operator who sets the start back": (
@@ -218,15 +231,15 @@ HOLDING: dict[str, tuple[Event, ...]] = {
         *STAGED,
         COMMITS,
         RESET,
-        dropped(),
-        loaded(),
+        drop_event(),
+        load_event(),
     ),
     "another topic of the same name": (
         TAKEN,
         *STAGED,
         COMMITS,
         TopicRemade("src", "SRC-ID", "NEW-ID"),
-        loaded(),
+        load_event(),
         moves(S.AVAILABLE, S.ACQUIRED, member="M2"),
     ),
     "a topic that is deleted while a member has a record of it": (
@@ -236,16 +249,16 @@ HOLDING: dict[str, tuple[Event, ...]] = {
     ),
     "another owner under a new leader": (
         TAKEN,
-        dropped(),
-        loaded(),
+        drop_event(),
+        load_event(),
         moves(S.AVAILABLE, S.ACQUIRED, member="M2"),
     ),
     "the next transaction behind the marker": (marker("COMMIT"), output(101, epoch=1)),
-    "the newest producer": (fresh(3), output(100, epoch=3), decided(committed=True, epoch=3)),
+    "the newest producer": (fresh(3), output(100, epoch=3), decision(committed=True, epoch=3)),
 }
 
 
-def named(name: str) -> Promise:
+def find_promise(name: str) -> Promise:
     return next(promise for promise in PROMISES if promise.name == name)
 
 
@@ -309,10 +322,10 @@ def test_what_a_dropped_leader_has_yet_to_write_was_promised_to_nobody() -> None
 def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_promise() -> None:
     logs = Table.of({"out-0": SimpleNamespace(open=((5, 9),))})
     world = SimpleNamespace(logs=logs, roles=Table.of(), image=WORLD.image, budget=WORLD.budget)
-    facts = after((completed(),), world)
+    facts = after((complete_event(),), world)
     assert "its transaction is open in out-0" in facts.broken["complete means closed"]
-    assert after((completed("out-1"),), world).broken == Table.of()
-    nameless = completed().but(partitions=())
+    assert after((complete_event("out-1"),), world).broken == Table.of()
+    nameless = complete_event().but(partitions=())
     assert "complete means closed" in after((nameless,), world).broken, "as a coordinator says it"
 
 
@@ -374,7 +387,7 @@ def test_every_promise_has_a_story_that_breaks_it() -> None:
 
 def test_a_promise_that_broke_stays_broken_with_its_first_reason() -> None:
     facts = after((COMMITS, ABORTS, marker("COMMIT"), marker("ABORT")))
-    found = named("one outcome").finding(facts)
+    found = find_promise("one outcome").finding(facts)
     assert found.status == BROKEN
     assert "was decided as commit and as abort" in found.reason
 
@@ -550,7 +563,7 @@ def test_a_reset_takes_back_the_decided_votes_of_its_own_partition_and_group_alo
         "g2 src-0@100": (9, 0),
     }
     facts = Facts().but(decided=Table.of({(9, 0): "commit"}))
-    left = undecided(facts, Table.of(voted), "g1", "src-0")
+    left = forget_decided(facts, Table.of(voted), "g1", "src-0")
     assert dict(left.items()) == {
         name: vote for name, vote in voted.items() if name != "g1 src-0@100"
     }
@@ -567,7 +580,7 @@ def test_a_new_leader_answers_for_its_own_partition_and_group_alone(held, broken
     """SharePartition.maybeInitialize reads the state of one key."""
     votes = Table.of(dict.fromkeys(("g1 src-0@100", "g1 src-1@100", "g2 src-0@100"), (9, 0)))
     before = ANY.initial(WORLD).but(votes=votes)
-    facts = ANY.observe(before, None, Outcome(WORLD, (loaded(*held),)))
+    facts = ANY.observe(before, None, Outcome(WORLD, (load_event(*held),)))
     assert tuple(facts.broken) == broken
     assert set(facts.votes.keys()) == left
 

@@ -25,11 +25,11 @@ from kipviz.properties.facts.run_facts import Facts
 from kipviz.properties.invariants import PROMISES
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
-from tests.messages.shares import staged
+from tests.messages.shares import staging_response
 from tests.properties.history import KEY, WORLD, world
 
 MINE, OTHER_OFFSET, OTHERS = "g1 src-0@100", "g1 src-0@101", "g1 src-1@100"
-TOLD = MessageSent("app-1/producer", 1, "response", staged(Errors.NONE, "src-0"))
+TOLD = MessageSent("app-1/producer", 1, "response", staging_response(Errors.NONE, "src-0"))
 STAGING = TxnWriteShareGroupState(KEY, 2, 0, "my-txn", 9, 0, (), 100, False)
 STATES = WriteShareGroupState(KEY, 2, 0, 100, 0, ())
 
@@ -38,7 +38,7 @@ def after(facts: Facts, event: Event, where: Any = WORLD) -> Facts:
     return PROMISES[0].observe(facts, None, Outcome(where, (event,)))
 
 
-def led(*shares: SharePartition) -> SimpleNamespace:
+def world_of_leaders(*shares: SharePartition) -> SimpleNamespace:
     """A world in which a broker leads these share-partitions, behind a role that has none."""
     table = Table.of({f"{place}": share for place, share in enumerate(shares)})
     return world(roles=Table.of({"B1": SimpleNamespace(), "B2": ShareLeader(shares=table)}))
@@ -48,7 +48,7 @@ def leading(partition: str = "src-0", group: str = "g1", **parts: Any) -> ShareP
     return SharePartition(KEY, group, partition, 0, **parts)
 
 
-def promised(where: Any) -> set[str]:
+def list_promised(where: Any) -> set[str]:
     """The votes after a producer was told that what it staged in src-0 is staged."""
     staging = dict.fromkeys((MINE, OTHER_OFFSET, OTHERS), (9, 0))
     facts = after(Facts(staging=Table.of(staging)), TOLD, where)
@@ -58,28 +58,31 @@ def promised(where: Any) -> set[str]:
 
 
 def test_a_producer_is_promised_what_it_staged_in_the_partition_of_the_response() -> None:
-    assert promised(WORLD) == {MINE, OTHER_OFFSET}
+    assert list_promised(WORLD) == {MINE, OTHER_OFFSET}
 
 
 def test_what_is_still_being_written_is_promised_by_another_response() -> None:
     """Several stagings of one partition are under way: each is answered when its own write is durable."""
     write = PendingWrite("stage", STAGING, (100,))
-    assert promised(led(leading(writes=(write,)))) == {OTHER_OFFSET}
+    assert list_promised(world_of_leaders(leading(writes=(write,)))) == {OTHER_OFFSET}
     others = leading("src-1", writes=(PendingWrite("stage", STAGING, (101,)),))
-    assert promised(led(others, leading(writes=(write,)))) == {OTHER_OFFSET}
-    assert promised(led(leading(group="g2", writes=(write,)))) == {MINE, OTHER_OFFSET}
+    assert list_promised(world_of_leaders(others, leading(writes=(write,)))) == {OTHER_OFFSET}
+    assert list_promised(world_of_leaders(leading(group="g2", writes=(write,)))) == {
+        MINE,
+        OTHER_OFFSET,
+    }
 
 
 def test_a_record_whose_own_write_goes_on_is_not_promised_yet() -> None:
     records = {
         offset: InFlight(RecordState.TX_PENDING, 1, ongoing=offset == 100) for offset in (100, 101)
     }
-    assert promised(led(leading(records=Table.of(records)))) == {OTHER_OFFSET}
+    assert list_promised(world_of_leaders(leading(records=Table.of(records)))) == {OTHER_OFFSET}
 
 
 def test_a_write_of_states_that_stages_nothing_holds_up_no_promise() -> None:
     write = PendingWrite("acknowledge", STATES, (100,))
-    assert promised(led(leading(writes=(write,)))) == {MINE, OTHER_OFFSET}
+    assert list_promised(world_of_leaders(leading(writes=(write,)))) == {MINE, OTHER_OFFSET}
 
 
 @pytest.mark.parametrize("gone", [TopicDeleted("src", "SRC-ID"), TopicRemade("src", "SRC-ID", "b")])

@@ -13,8 +13,8 @@ from kipviz.properties.atomic import Atomic, silent_groups, silent_sources
 from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.share_group_state import RecordState
-from tests.clients.parts import changed
-from tests.properties.history import WORLD, completed, durable, states_from, world
+from tests.clients.parts import change
+from tests.properties.history import WORLD, completion, durable, states_from, world
 
 ACKNOWLEDGED = RecordState.ACKNOWLEDGED
 LOST = "src-0@100 is acknowledged, but none of its outputs is committed: it is lost"
@@ -22,7 +22,7 @@ LOST = "src-0@100 is acknowledged, but none of its outputs is committed: it is l
 
 def member(name: str, group: str, call: str, *assigned: str) -> tuple[str, Any]:
     consumer = ShareConsumer("src", group, name, 1, "src-0", 5)
-    consumer = changed(consumer, assigned=assigned) if assigned else consumer
+    consumer = change(consumer, assigned=assigned) if assigned else consumer
     program = (SimpleNamespace(call="poll"), SimpleNamespace(call=call))
     return name, SimpleNamespace(consumer=consumer, program=program, others=Table.of())
 
@@ -73,7 +73,7 @@ def test_what_a_silent_group_s_transaction_acknowledges_needs_no_output() -> Non
     quiet, loud = of(member("a", "g1", "poll")), of(member("a", "g1", "send"))
     for there, status in ((quiet, HOLDS), (loud, BROKEN)):
         prop = Atomic()
-        state = states_from(prop, prop.initial(there), completed(), world=there)
+        state = states_from(prop, prop.initial(there), completion(), world=there)
         assert prop.finding(state).status == status
 
 

@@ -6,9 +6,9 @@ from kipviz.properties.atomic import Atomic
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import Finding
 from kipviz.records.transaction_state import TransactionState
-from tests.properties.history import decided, findings, output, transaction
+from tests.properties.history import decision, findings, output, transaction
 
-COMMIT = decided(committed=True)
+COMMIT = decision(committed=True)
 
 
 def test_a_verdict_is_holds_pending_or_broken() -> None:

@@ -24,11 +24,11 @@ from kipviz.properties.facts.run_facts import Facts
 from kipviz.properties.invariants import PROMISES
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
-from tests.messages.shares import staged
-from tests.properties.history import KEY, WORLD, decided, dropped, loaded, marker, world
+from tests.messages.shares import staging_response
+from tests.properties.history import KEY, WORLD, decision, drop_event, load_event, marker, world
 
 S, T = RecordState, TransactionState
-COMMITS, ABORTS = decided(committed=True), decided(committed=False)
+COMMITS, ABORTS = decision(committed=True), decision(committed=False)
 RESET = ShareStateReset(KEY, 5, 100)
 
 
@@ -57,9 +57,9 @@ def start_at(offset: int, key: str = KEY) -> Event:
     return BatchAppended("__share_group_state-7", 1, (record,), -1, -1, "")
 
 
-def answered(error: Errors = Errors.NONE) -> Event:
+def answer_event(error: Errors = Errors.NONE) -> Event:
     """The response to a staging in src-0."""
-    return MessageSent("A1/producer", 1, "response", staged(error, "src-0"))
+    return MessageSent("A1/producer", 1, "response", staging_response(error, "src-0"))
 
 
 TAKEN, STAGED = moves(S.AVAILABLE, S.ACQUIRED), moves(S.ACQUIRED, S.TX_PENDING)
@@ -72,26 +72,26 @@ FREED = moves(S.TX_PENDING, S.AVAILABLE)
 def test_nobody_holds_a_record_of_a_leader_that_is_gone() -> None:
     """Acquisition locks are in the leader's memory alone."""
     others = moves(S.AVAILABLE, S.ACQUIRED, member="M2")
-    assert broken_by(TAKEN, dropped(), others) == set()
+    assert broken_by(TAKEN, drop_event(), others) == set()
     assert broken_by(TAKEN, others) == {"one owner"}
 
 
 def test_a_new_leader_knows_no_holders_and_those_of_other_partitions_stay() -> None:
     others = moves(S.AVAILABLE, S.ACQUIRED, member="M2")
-    assert broken_by(TAKEN, loaded(), others) == set()
+    assert broken_by(TAKEN, load_event(), others) == set()
     elsewhere, theirs = (
         moves(S.AVAILABLE, S.ACQUIRED, member=name, partition="src-1") for name in ("M1", "M2")
     )
-    assert broken_by(elsewhere, loaded(), theirs) == {"one owner"}
-    assert broken_by(elsewhere, dropped(), theirs) == {"one owner"}
+    assert broken_by(elsewhere, load_event(), theirs) == {"one owner"}
+    assert broken_by(elsewhere, drop_event(), theirs) == {"one owner"}
 
 
 def test_an_aborted_acknowledgement_that_a_new_leader_never_had_is_over() -> None:
     """Its record is free, and may be acknowledged without any transaction."""
-    aborted = (TAKEN, STAGED, answered(), ABORTS)
+    aborted = (TAKEN, STAGED, answer_event(), ABORTS)
     plainly = moves(S.ACQUIRED, S.ACKNOWLEDGED)
-    assert broken_by(*aborted, dropped(), loaded(), TAKEN, plainly) == set()
-    assert broken_by(*aborted, dropped(), loaded(100), TAKEN, plainly) == {
+    assert broken_by(*aborted, drop_event(), load_event(), TAKEN, plainly) == set()
+    assert broken_by(*aborted, drop_event(), load_event(100), TAKEN, plainly) == {
         "abort undoes the acknowledgement"
     }
 
@@ -101,15 +101,17 @@ def test_each_record_of_a_staging_is_promised() -> None:
         moves(before, after, last=101)
         for before, after in ((S.AVAILABLE, S.ACQUIRED), (S.ACQUIRED, S.TX_PENDING))
     )
-    assert broken_by(taken, staged, answered(), dropped(), loaded(100, 101)) == set()
-    assert broken_by(taken, staged, answered(), dropped(), loaded(100)) == {"vote survives"}
+    assert broken_by(taken, staged, answer_event(), drop_event(), load_event(100, 101)) == set()
+    assert broken_by(taken, staged, answer_event(), drop_event(), load_event(100)) == {
+        "vote survives"
+    }
 
 
 def test_an_outcome_is_that_of_the_transaction_s_own_records() -> None:
     """TransactionDecided names a producer id and an epoch: another producer's commit frees nothing of this one."""
-    aborted = (TAKEN, STAGED, answered(), ABORTS)
-    assert broken_by(*aborted, decided(committed=True, pid=10), FREED) == set()
-    assert broken_by(TAKEN, STAGED, answered(), COMMITS, FREED) == {"committed stays"}
+    aborted = (TAKEN, STAGED, answer_event(), ABORTS)
+    assert broken_by(*aborted, decision(committed=True, pid=10), FREED) == set()
+    assert broken_by(TAKEN, STAGED, answer_event(), COMMITS, FREED) == {"committed stays"}
 
 
 def test_a_group_id_may_have_colons() -> None:
@@ -141,22 +143,22 @@ def test_a_commit_before_a_reset_takes_no_start_offset_past_its_record() -> None
 
 
 def test_a_producer_that_was_refused_was_promised_nothing() -> None:
-    lost = (dropped(), loaded())
-    assert broken_by(TAKEN, STAGED, answered(Errors.INVALID_RECORD_STATE), *lost) == set()
-    assert broken_by(TAKEN, STAGED, answered(), *lost) == {"vote survives"}
+    lost = (drop_event(), load_event())
+    assert broken_by(TAKEN, STAGED, answer_event(Errors.INVALID_RECORD_STATE), *lost) == set()
+    assert broken_by(TAKEN, STAGED, answer_event(), *lost) == {"vote survives"}
 
 
 def test_a_staging_that_came_to_nothing_is_promised_by_no_later_response() -> None:
     failed = (TAKEN, STAGED, FREED)
-    assert broken_by(*failed, answered(), dropped(), loaded()) == set()
-    again = (TAKEN, STAGED, answered(), dropped(), loaded())
+    assert broken_by(*failed, answer_event(), drop_event(), load_event()) == set()
+    again = (TAKEN, STAGED, answer_event(), drop_event(), load_event())
     assert broken_by(*failed, *again) == {"vote survives"}
 
 
 def test_a_record_that_is_staged_again_has_the_outcome_of_its_second_transaction() -> None:
     """Where an abort gives the record back to its member, it need not become available in between."""
-    aborted = (TAKEN, STAGED, answered(), ABORTS, moves(S.TX_PENDING, S.ACQUIRED))
-    again = (moves(S.ACQUIRED, S.TX_PENDING, epoch=1), decided(committed=True, epoch=1))
+    aborted = (TAKEN, STAGED, answer_event(), ABORTS, moves(S.TX_PENDING, S.ACQUIRED))
+    again = (moves(S.ACQUIRED, S.TX_PENDING, epoch=1), decision(committed=True, epoch=1))
     done = moves(S.TX_PENDING, S.ACKNOWLEDGED, epoch=1)
     assert broken_by(*aborted, *again, done) == set()
     assert broken_by(*aborted, moves(S.ACQUIRED, S.ACKNOWLEDGED)) == {

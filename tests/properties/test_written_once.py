@@ -10,12 +10,12 @@ from kipviz.core.table import Table
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.properties.written_once import WrittenOnce
 from kipviz.records.share_group_state import RecordState
-from tests.properties.history import WORLD, decided, findings, moves, output
+from tests.properties.history import WORLD, decision, findings, moves, output
 
 ACKNOWLEDGED, ARCHIVED = moves(RecordState.ACKNOWLEDGED), moves(RecordState.ARCHIVED)
 RECORD = SimpleNamespace(partition="src-0", offset=100)
 OTHER = SimpleNamespace(partition="src-0", offset=101)
-COMMIT, ABORT = decided(committed=True), decided(committed=False)
+COMMIT, ABORT = decision(committed=True), decision(committed=False)
 
 
 def world(*records: object, alive: bool = True, ended: bool = False) -> SimpleNamespace:

@@ -15,7 +15,7 @@ from kipviz.recordings.followed_members import joining, sharing
 from kipviz.recordings.judging.accept_shares import (
     AcceptShare,
     ask_share,
-    gathered,
+    merge_shares,
     shares_of,
     subject_of,
 )
@@ -39,7 +39,7 @@ CHANGED = (
 def judged_in(shares: Iterable[AcceptShare], evidence: Evidence):
     """Ask the shares one after the other, each as a process of its own would, and put them together."""
     found = [pickle.loads(pickle.dumps(ask_share(evidence, share))) for share in shares]
-    return gathered(evidence, found)
+    return merge_shares(evidence, found)
 
 
 def in_shares(evidence: Evidence, count: int) -> Report:
@@ -94,14 +94,14 @@ def test_a_share_fetch_that_the_model_cannot_handle_is_known_to_all_shares(
     """Only the share that follows members finds it, and the reason is in the report."""
     evidence = of_recording(HERE / "kafka-4.4.0" / "share-acknowledge")
     at = [n for n, x in enumerate(evidence.exchanges) if x.api == "SHARE_ACKNOWLEDGE"][-1]
-    done = sharing.Sharing._done
+    done = sharing.Sharing._follow_step
 
     def fails(self, number, kind, on):
         if number == at and self._exchanges[number].api:
             raise AssertionError("no such session")
         return done(self, number, kind, on)
 
-    monkeypatch.setattr(sharing.Sharing, "_done", fails)
+    monkeypatch.setattr(sharing.Sharing, "_follow_step", fails)
     one = of_evidence(evidence)
     assert any("no such session" in reason for _, reason, _ in one.cannot_judge)
     assert in_shares(evidence, 3) == one
@@ -113,7 +113,7 @@ def test_a_request_that_is_lost_and_cannot_be_followed_past_is_refused_with_its_
     found = ask_share(evidence, share)
     both = found.but(unreadable=((3, "lost"),), aside=((3, "the model has no answer"),))
     with pytest.raises(RecordingError, match="the model has no answer"):
-        gathered(evidence, [both])
+        merge_shares(evidence, [both])
 
 
 def test_requests_of_one_id_or_group_go_together_and_none_is_lost() -> None:

@@ -24,7 +24,7 @@ from kipviz.recordings.files.log_rows import rows_of
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.request_context.admission import Admission, allowed_by, host_of
+from kipviz.recordings.request_context.admission import Admission, host_of, logged_acls
 from kipviz.recordings.request_context.evidence import of_recording
 from tests.recordings.made_logs import START, batch, write
 
@@ -41,7 +41,7 @@ def compact(text: str) -> bytes:
     return bytes([len(text) + 1]) + text.encode()
 
 
-def made(
+def write_record(
     acl_id: int,
     principal: str = "User:app",
     operation: str = "READ",
@@ -81,8 +81,10 @@ def metadata(folder: Path, *records: tuple[int, bytes]) -> ClusterMetadata:
 
 def test_an_acl_is_read_field_by_field_and_taken_back_by_its_id(tmp_path: Path) -> None:
     records = [
-        made(1, operation="TWO_PHASE_COMMIT", resource="TRANSACTIONAL_ID", pattern="PREFIXED"),
-        made(2, "User:*", "ALL", "TOPIC", "src", host="10.0.0.7", permission="DENY"),
+        write_record(
+            1, operation="TWO_PHASE_COMMIT", resource="TRANSACTIONAL_ID", pattern="PREFIXED"
+        ),
+        write_record(2, "User:*", "ALL", "TOPIC", "src", host="10.0.0.7", permission="DENY"),
         taken_back(1),
         taken_back(9),
     ]
@@ -107,7 +109,7 @@ def test_an_acl_is_read_field_by_field_and_taken_back_by_its_id(tmp_path: Path) 
 
 
 def test_acls_keep_their_kind_in_the_rows_of_the_log(tmp_path: Path) -> None:
-    metadata(tmp_path, (START, made(1)), (START, taken_back(1)))
+    metadata(tmp_path, (START, write_record(1)), (START, taken_back(1)))
     (part,) = log_folders([tmp_path], ("__cluster_metadata",)).parts
     rows = [row for found in rows_of(part, "said") for row in found.to_pylist()]
     assert [(row["kind"], row["name"]) for row in rows] == [
@@ -117,10 +119,10 @@ def test_acls_keep_their_kind_in_the_rows_of_the_log(tmp_path: Path) -> None:
     assert '"principal":"User:app"' in rows[0]["said"]
 
 
-@pytest.mark.parametrize("size", range(3, len(made(1)) - 1))
+@pytest.mark.parametrize("size", range(3, len(write_record(1)) - 1))
 def test_an_acl_that_is_cut_off_is_refused_with_its_place(tmp_path: Path, size: int) -> None:
     with pytest.raises(RecordingError, match="The record at offset 0 cannot be read"):
-        metadata(tmp_path, (START, made(1)[:size]))
+        metadata(tmp_path, (START, write_record(1)[:size]))
 
 
 def test_the_acls_of_a_metadata_log_are_those_that_the_operator_made(tmp_path: Path) -> None:
@@ -131,10 +133,10 @@ def test_the_acls_of_a_metadata_log_are_those_that_the_operator_made(tmp_path: P
         new = [acl for acl in after.acls if acl not in before.acls]
         gone = [acl for acl in before.acls if acl not in after.acls]
         at = after.begin_ms
-        records += [(at, logged(acl)) for acl in new]
+        records += [(at, log_acl(acl)) for acl in new]
         records += [(at, taken_back(identity(acl))) for acl in gone]
     known = metadata(tmp_path, *records)
-    allowed = allowed_by(known.acl_changes)
+    allowed = logged_acls(known.acl_changes)
     assert {frozenset(a.acls) for a in recording.allowed} <= {frozenset(a.acls) for a in allowed}
     strict = tuple(each.but(super_users=False) for each in allowed)
     for admitted in (allowed, strict):
@@ -150,9 +152,9 @@ def identity(acl: Acl) -> int:
     return int.from_bytes(digest_of(acl.words.encode()), "big")
 
 
-def logged(acl: Acl) -> bytes:
+def log_acl(acl: Acl) -> bytes:
     prefixed = acl.name.endswith("*") and acl.name != "*"
-    return made(
+    return write_record(
         identity(acl),
         f"User:{acl.principal}",
         acl.operation.value,
@@ -172,8 +174,8 @@ def exchange(begin: int, end: int, host: str = "10.0.0.7") -> Exchange:
 
 
 def test_an_acl_of_one_host_counts_for_who_comes_from_there(tmp_path: Path) -> None:
-    known = metadata(tmp_path, (START, made(1, host="10.0.0.7")))
-    strict = tuple(each.but(super_users=False) for each in allowed_by(known.acl_changes))
+    known = metadata(tmp_path, (START, write_record(1, host="10.0.0.7")))
+    strict = tuple(each.but(super_users=False) for each in logged_acls(known.acl_changes))
     late = START + LEARNS_MS + 100
     assert Admission(strict).of_group(exchange(late, late + 1)) == (True,)
     assert Admission(strict).of_group(exchange(late, late + 1, "10.0.0.8")) == (False,)
@@ -185,9 +187,9 @@ def test_an_acl_of_one_host_counts_for_who_comes_from_there(tmp_path: Path) -> N
 def test_without_the_broker_s_configuration_whoever_asks_may_be_a_super_user(
     tmp_path: Path,
 ) -> None:
-    known = metadata(tmp_path, (START, made(1, "User:other")))
+    known = metadata(tmp_path, (START, write_record(1, "User:other")))
     late = START + LEARNS_MS + 100
-    assert Admission(allowed_by(known.acl_changes)).of_group(exchange(late, late + 1)) == (
+    assert Admission(logged_acls(known.acl_changes)).of_group(exchange(late, late + 1)) == (
         False,
         True,
     )
@@ -196,11 +198,11 @@ def test_without_the_broker_s_configuration_whoever_asks_may_be_a_super_user(
 def test_what_no_request_of_the_model_needs_is_left_out(tmp_path: Path) -> None:
     known = metadata(
         tmp_path,
-        (START, made(1, operation="ALTER_CONFIGS", resource="TOPIC")),
-        (START, made(2, operation="CREATE_TOKENS", resource="USER")),
-        (START, made(3)),
+        (START, write_record(1, operation="ALTER_CONFIGS", resource="TOPIC")),
+        (START, write_record(2, operation="CREATE_TOKENS", resource="USER")),
+        (START, write_record(3)),
     )
-    assert allowed_by(known.acl_changes)[-1].acls == (
+    assert logged_acls(known.acl_changes)[-1].acls == (
         Acl("app", Operation.READ, Resource.GROUP, "g"),
     )
-    assert allowed_by(()) == ()
+    assert logged_acls(()) == ()

@@ -17,8 +17,8 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.admission import (
     Admission,
     Allowed,
-    allowed_by,
     host_of,
+    logged_acls,
 )
 from kipviz.recordings.request_context.evidence import of_recording
 
@@ -26,7 +26,7 @@ RELEASE = Path(__file__).parent / "kafka-4.4.0"
 READ_G = Acl("app", Operation.READ, Resource.GROUP, "g")
 
 
-def refused(name: str, *allowed: Allowed) -> list[str]:
+def list_refused(name: str, *allowed: Allowed) -> list[str]:
     """Give the APIs of the answers that a broker with other ACLs could not have given."""
     evidence = of_recording(RELEASE / name).but(allowed=allowed)
     return [each.api for each in Acceptor(evidence).compare_all() if not each.accepted]
@@ -47,12 +47,12 @@ def test_the_errors_of_every_resource_are_recorded() -> None:
 
 def test_a_broker_that_lets_everybody_do_everything_could_not_have_said_it() -> None:
     """Of every kind of request there is one that would have been answered otherwise."""
-    assert set(refused("acls")) == {x.api for x in of_recording(RELEASE / "acls").exchanges}
+    assert set(list_refused("acls")) == {x.api for x in of_recording(RELEASE / "acls").exchanges}
 
 
 def test_a_broker_that_lets_nobody_do_anything_could_not_have_said_it() -> None:
     assert {"END_TXN", "JOIN_GROUP", "FETCH", "FIND_COORDINATOR"} <= set(
-        refused("acls", Allowed(0, 0, ()))
+        list_refused("acls", Allowed(0, 0, ()))
     )
 
 
@@ -61,7 +61,7 @@ def test_every_acl_is_needed_for_the_answers(number: int) -> None:
     """Without one of the operator's changes the answers after it would have been others."""
     known = of_recording(RELEASE / "acls").allowed
     left = (*known[:number], *(each.but(acls=known[number - 1].acls) for each in known[number:]))
-    assert refused("acls", *left)
+    assert list_refused("acls", *left)
 
 
 @pytest.mark.parametrize("name", ["acls", "acls-share", "acls-clients"])
@@ -71,7 +71,7 @@ def test_where_both_may_be_whoever_was_served_and_whoever_was_refused_may_have_b
     """A broker that may or may not know of all ACLs from the beginning on could have said all of it."""
     known = of_recording(RELEASE / name).allowed
     last = max(each.known_ms for each in known) + 1_000_000
-    assert refused(name, *(each.but(begin_ms=0, known_ms=last) for each in known)) == []
+    assert list_refused(name, *(each.but(begin_ms=0, known_ms=last) for each in known)) == []
 
 
 def exchange(begin: int, end: int, principal: str = "app") -> Exchange:
@@ -109,18 +109,18 @@ def test_the_acls_of_a_metadata_log_come_and_go_by_their_ids() -> None:
     """AccessControlEntryRecord, RemoveAccessControlEntryRecord."""
     first = entry("1", "src")
     second = entry("2", "out", pattern="PREFIXED", operation="WRITE", permission="DENY")
-    allowed = allowed_by([(1_000, first, True), (2_000, second, True), (3_000, first, False)])
+    allowed = logged_acls([(1_000, first, True), (2_000, second, True), (3_000, first, False)])
     read = Acl("app", Operation.READ, Resource.TOPIC, "src")
     write = Acl("app", Operation.WRITE, Resource.TOPIC, "out*", allow=False)
     assert [each.acls for each in allowed] == [(), (read,), (read, write), (write,)]
     assert [each.begin_ms for each in allowed] == [0, 1_000, 2_000, 3_000]
     assert all(each.known_ms == each.begin_ms + LEARNS_MS for each in allowed[1:])
     assert all(each.super_users for each in allowed), "super.users is in no metadata log"
-    assert allowed_by([]) == ()
+    assert logged_acls([]) == ()
 
 
 def test_an_acl_of_one_host_counts_for_who_comes_from_there() -> None:
-    (_, allowed) = allowed_by([(0, entry("1", "src", host="10.0.0.7"), True)])
+    (_, allowed) = logged_acls([(0, entry("1", "src", host="10.0.0.7"), True)])
     assert allowed.acls == ()
     assert [acl.name for acl in allowed.at("10.0.0.7")] == ["src"]
     assert allowed.at("10.0.0.8") == ()
@@ -128,7 +128,7 @@ def test_an_acl_of_one_host_counts_for_who_comes_from_there() -> None:
 
 @pytest.mark.parametrize("changes", [{"operation": "DESCRIBE_TOKENS"}, {"resource": "USER"}])
 def test_an_acl_that_no_request_of_the_model_is_held_against_is_left_out(changes) -> None:
-    (_, allowed) = allowed_by([(0, entry("1", "src", **changes), True)])
+    (_, allowed) = logged_acls([(0, entry("1", "src", **changes), True)])
     assert (allowed.acls, allowed.of_hosts) == ((), ())
 
 

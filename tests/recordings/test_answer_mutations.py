@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.core.table import Table
-from kipviz.recordings.answer_mutations import changed, changes
+from kipviz.recordings.answer_mutations import changes, mutate_answer
 
 
 def test_each_number_of_an_answer_is_changed_by_one_both_ways_and_nothing_else_is() -> None:
@@ -15,4 +15,4 @@ def test_each_number_of_an_answer_is_changed_by_one_both_ways_and_nothing_else_i
         "members.errorCode +1": answer.set("members", (member.set("errorCode", 26),)),
         "members.errorCode -1": answer.set("members", (member.set("errorCode", 24),)),
     }
-    assert tuple(changed(answer)) == tuple(found.values())
+    assert tuple(mutate_answer(answer)) == tuple(found.values())

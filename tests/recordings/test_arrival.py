@@ -13,7 +13,7 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.request_context.arrival import as_early, as_written, span_of, with_earliest
 from kipviz.recordings.request_context.evidence import Evidence, of_broker, of_recording
-from tests.recordings.whole_folder import unpacked
+from tests.recordings.whole_folder import unpack_folder
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 # What is in memory alone is followed in some orders of the lines, not in all: those recordings are left out here.
@@ -33,11 +33,11 @@ def line(received: int, answered: int, thread: str = "0", **more: object) -> Exc
     )
 
 
-def refused(evidence: Evidence) -> list[Asked]:
+def list_refused(evidence: Evidence) -> list[Asked]:
     return [each for each in Acceptor(evidence).compare_all() if not each.accepted]
 
 
-def stretched(exchanges: tuple[Exchange, ...], seed: int) -> tuple[Exchange, ...]:
+def write_later(exchanges: tuple[Exchange, ...], seed: int) -> tuple[Exchange, ...]:
     """Write each line later than it was, as a busy broker does: up to a second, but before its thread's next one."""
     dice = random.Random(seed)
     following: dict[tuple[int, str], int] = {}
@@ -87,18 +87,18 @@ def test_a_connection_s_next_request_is_read_after_the_answer_to_the_one_before(
 def test_a_busy_broker_s_late_lines_are_accepted(name: str) -> None:
     evidence = of_recording(RELEASE / name)
     for seed in range(2):
-        assert refused(evidence.but(exchanges=stretched(evidence.exchanges, seed))) == []
+        assert list_refused(evidence.but(exchanges=write_later(evidence.exchanges, seed))) == []
 
 
 def test_late_lines_of_a_broker_s_own_request_log_are_accepted_thread_by_thread(
     tmp_path: Path,
 ) -> None:
-    logs, requests = unpacked(tmp_path)
+    logs, requests = unpack_folder(tmp_path)
     evidence = of_broker(logs, (requests,))
     threads = {x.connection.rsplit("-", 2)[-2] for x in evidence.exchanges}
     assert len(threads) > 2
     for seed in range(8):
-        late = stretched(evidence.exchanges, seed)
+        late = write_later(evidence.exchanges, seed)
         # Later than any constant that would still judge something: up to a second.
         assert (
             max(
@@ -106,10 +106,10 @@ def test_late_lines_of_a_broker_s_own_request_log_are_accepted_thread_by_thread(
             )
             > 100
         )
-        assert refused(evidence.but(exchanges=late)) == []
+        assert list_refused(evidence.but(exchanges=late)) == []
 
 
-def described(evidence: Evidence) -> tuple[int, Exchange]:
+def find_description(evidence: Evidence) -> tuple[int, Exchange]:
     """Find the first answer that says that a transaction is ongoing."""
     return next(
         (number, exchange)
@@ -123,14 +123,14 @@ def described(evidence: Evidence) -> tuple[int, Exchange]:
 def test_an_answer_of_before_that_is_written_behind_its_thread_s_later_lines_is_refused() -> None:
     """The transaction is over, and the thread has written many lines since: no lateness explains ONGOING."""
     evidence = of_recording(RELEASE / "operator")
-    number, exchange = described(evidence)
+    number, exchange = find_description(evidence)
     last = evidence.exchanges[-1].answered_ms
     took = exchange.answered_ms - exchange.received_ms
     others = (*evidence.exchanges[:number], *evidence.exchanges[number + 1 :])
     after = exchange.but(received_ms=last + 100, answered_ms=last + 100 + took)
-    assert refused(evidence) == []
-    (wrong,) = refused(evidence.but(exchanges=(*others, after)))
+    assert list_refused(evidence) == []
+    (wrong,) = list_refused(evidence.but(exchanges=(*others, after)))
     assert wrong.api == "DESCRIBE_TRANSACTIONS"
     # A thread that has written nothing since may have been busy with this line all the time.
     of_thread = after.but(connection="127.0.0.1:9092-127.0.0.1:50001-1-7")
-    assert refused(evidence.but(exchanges=(*others, of_thread))) == []
+    assert list_refused(evidence.but(exchanges=(*others, of_thread))) == []

@@ -14,11 +14,11 @@ from kipviz.recordings.decoded import cluster_metadata
 from kipviz.recordings.decoded.cluster_metadata import (
     ClusterMetadata,
     LoggedMetadata,
-    compacted_in,
+    compacted_topics,
     metadata_record,
     read_metadata,
 )
-from kipviz.recordings.decoded.group_configs import configured
+from kipviz.recordings.decoded.group_configs import configure_group
 from kipviz.recordings.files.broker_folder import broker_folder, metadata_of, partitions_in
 from kipviz.recordings.files.segments import LoggedBatch, LoggedRecord, read_partition
 from kipviz.recordings.recording_error import RecordingError
@@ -27,14 +27,14 @@ from kipviz.recordings.request_context.evidence import of_broker
 from kipviz.records.fields import FieldsError
 from kipviz.widgets.rebuilt_logs import DamagedLog
 from tests.recordings.made_logs import batch, write
-from tests.recordings.whole_folder import RECORDED, unpacked
+from tests.recordings.whole_folder import RECORDED, unpack_folder
 
 METADATA = "__cluster_metadata-0"
 
 
 @pytest.fixture
 def whole(tmp_path: Path) -> tuple[Path, Path]:
-    return unpacked(tmp_path)
+    return unpack_folder(tmp_path)
 
 
 def metadata_in(folder: Path) -> ClusterMetadata:
@@ -124,7 +124,7 @@ def test_settings_and_levels_of_the_cluster_are_taken_from_its_metadata(
 ) -> None:
     """Without the group's setting its first fetch would begin at the end of the topic."""
     found = of_broker(whole[0], (whole[1],))
-    configs = [configured(each, found.config_changes) for each in found.configs]
+    configs = [configure_group(each, found.config_changes) for each in found.configs]
     assert [(c.group_id, c.auto_offset_reset) for c in configs] == [("sharers", "earliest")]
     assert found.levels == (2,)
     assert found.node == 1
@@ -331,7 +331,7 @@ def test_a_topic_is_compacted_if_its_cleanup_policy_says_so(
 ) -> None:
     configs = (("topic", "t", "cleanup.policy", policy), ("topic", "u", "retention.ms", "compact"))
     known = ClusterMetadata(configs=configs)
-    assert compacted_in(known) == (("t",) if compacted else ())
+    assert compacted_topics(known) == (("t",) if compacted else ())
 
 
 def test_the_records_of_a_transaction_of_the_controller_have_kafka_s_numbers_and_names():

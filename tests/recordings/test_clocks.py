@@ -13,10 +13,10 @@ from kipviz.messages.transactions.transactions import InitProducerId, InitProduc
 from kipviz.recordings.files.request_log import zone_of
 from kipviz.recordings.judging.report import report
 from kipviz.recordings.recorded import Exchange, plain
-from kipviz.recordings.request_context.clocks import hours_apart, shifted
+from kipviz.recordings.request_context.clocks import hours_apart, shift_offset
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
 from kipviz.recordings.request_context.logged_effects import Effects
-from tests.recordings.whole_folder import unpacked
+from tests.recordings.whole_folder import unpack_folder
 
 RECORDED = Path(__file__).parent / "kafka-4.4.0"
 HOUR_MS = 3_600_000
@@ -46,10 +46,10 @@ def test_exchanges_that_overlap_are_one_time_in_which_something_may_be_written()
     written = [entry.at_ms for entry in evidence.entries if entry.partition.startswith("__")]
     first, last = min(written), max(written)
 
-    def asked(begin: int, end: int) -> Exchange:
+    def make_exchange(begin: int, end: int) -> Exchange:
         return Exchange("END_TXN", 5, "c", begin, end, plain({}), plain({}))
 
-    long, short = asked(first, last), asked(first + 1, first + 2)
+    long, short = make_exchange(first, last), make_exchange(first + 1, first + 2)
     for exchanges in ((long,), (long, short), (short, long)):
         moved = later(evidence.but(exchanges=exchanges), 3 * HOUR_MS)
         assert hours_apart(moved) == 3 * HOUR_MS
@@ -72,7 +72,7 @@ def test_exchanges_that_overlap_are_one_time_in_which_something_may_be_written()
 def test_an_offset_from_utc_is_told_as_java_takes_it(
     before: str, by_hours: float, after: str
 ) -> None:
-    assert shifted(before, int(by_hours * HOUR_MS)) == after
+    assert shift_offset(before, int(by_hours * HOUR_MS)) == after
 
 
 def test_an_offset_beyond_every_time_zone_is_refused() -> None:
@@ -84,7 +84,7 @@ def test_an_offset_beyond_every_time_zone_is_refused() -> None:
 
 
 def test_a_request_log_of_another_zone_is_told_with_the_offset_that_fits(tmp_path: Path) -> None:
-    logs, requests = unpacked(tmp_path)
+    logs, requests = unpack_folder(tmp_path)
     told = report(logs, requests, utc_offset="+02:00").clock
     assert "--utc-offset=+00:00 instead of +02:00, and then 0 answers are refused" in told
     assert report(logs, requests).clock == ""

@@ -25,7 +25,7 @@ from kipviz.recordings.possible_worlds import coordinator_memory
 from kipviz.recordings.possible_worlds.verification_memory import VerificationMemory
 from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.request_context.handmade_requests import Sent
-from tests.recordings.unpacked import FOLDERS, unpacked
+from tests.recordings.unpacked import FOLDERS, unpack
 
 RECORDED = FOLDERS / "clumsy-4.4.0.zip"
 # The last program's batches: one whose partition was not added, and one behind it with a sequence left out.
@@ -34,7 +34,7 @@ OLD_CLIENT = "p3-a"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return unpacked(RECORDED, tmp_path_factory.mktemp("clumsy"))
+    return unpack(RECORDED, tmp_path_factory.mktemp("clumsy"))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def evidence(folder):
     )
 
 
-def refused(evidence):
+def list_refused(evidence):
     """Return (API, error) of the refused answers."""
     report = of_evidence(evidence)
     return [(each.api, dict(each.recorded).get("error", "")) for each in report.refused]
@@ -64,21 +64,21 @@ def test_whoever_asks_while_a_transaction_is_completed_is_told_so_whatever_epoch
     evidence, monkeypatch
 ):
     monkeypatch.setattr(coordinator_memory, "in_transition", lambda *_: iter(()))
-    assert set(refused(evidence)) == {("ADD_PARTITIONS_TO_TXN", "")}
+    assert set(list_refused(evidence)) == {("ADD_PARTITIONS_TO_TXN", "")}
 
 
 def test_a_request_refused_for_its_session_counts_nothing_at_its_further_partitions(
     evidence, monkeypatch
 ):
     monkeypatch.setattr(sharing, "_refused_for_session", lambda *_: False)
-    assert ("SHARE_ACKNOWLEDGE", "INVALID_SHARE_SESSION_EPOCH") in refused(evidence)
+    assert ("SHARE_ACKNOWLEDGE", "INVALID_SHARE_SESSION_EPOCH") in list_refused(evidence)
 
 
 def test_a_request_refused_for_its_session_leaves_the_session_s_partitions_as_they_were(
     evidence, monkeypatch
 ):
     monkeypatch.setattr(share_requests, "_is_of_another_session", lambda _: False)
-    assert "SHARE_FETCH" in {api for api, _ in refused(evidence)}
+    assert "SHARE_FETCH" in {api for api, _ in list_refused(evidence)}
 
 
 def test_what_a_leader_remembers_of_a_check_in_vain_follows_from_the_noted_batches(
@@ -87,7 +87,7 @@ def test_what_a_leader_remembers_of_a_check_in_vain_follows_from_the_noted_batch
     assert of_evidence(evidence).doubted == ()
     forgetful = lambda _, world, *__: iter((world,))  # noqa: E731
     monkeypatch.setattr(VerificationMemory, "worlds_of", forgetful)
-    assert refused(evidence) == [("PRODUCE", "OUT_OF_ORDER_SEQUENCE_NUMBER")]
+    assert list_refused(evidence) == [("PRODUCE", "OUT_OF_ORDER_SEQUENCE_NUMBER")]
 
 
 def test_a_batch_behind_one_that_was_checked_in_vain_and_not_noted_cannot_be_judged(
@@ -97,7 +97,9 @@ def test_a_batch_behind_one_that_was_checked_in_vain_and_not_noted_cannot_be_jud
     (doubted,) = of_evidence(evidence.but(sent=(later,))).doubted
     assert (doubted.api, doubted.doubt) == ("PRODUCE", REMEMBERED)
     monkeypatch.setattr(inconclusive, "_checked_in_vain", lambda *_: {})
-    assert refused(evidence.but(sent=(later,))) == [("PRODUCE", "OUT_OF_ORDER_SEQUENCE_NUMBER")]
+    assert list_refused(evidence.but(sent=(later,))) == [
+        ("PRODUCE", "OUT_OF_ORDER_SEQUENCE_NUMBER")
+    ]
 
 
 def test_share_groups_are_followed_one_by_one(evidence):

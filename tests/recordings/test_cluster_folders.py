@@ -12,7 +12,7 @@ import kipviz
 from kipviz.command.main import main
 from kipviz.recordings.files.cluster_folders import cluster_folders
 from kipviz.recordings.recording_error import RecordingError
-from tests.recordings.whole_folder import unpacked
+from tests.recordings.whole_folder import unpack_folder
 
 ORDERS = "orders-0"
 ABOUT = "meta.properties"
@@ -32,7 +32,7 @@ def another_broker(folder: Path, number: int, *names: str) -> Path:
 @pytest.fixture
 def folders(tmp_path: Path) -> tuple[Path, Path]:
     """Give the folders of two brokers: of one partition both have a replica, and one only the second has."""
-    first, _ = unpacked(tmp_path)
+    first, _ = unpack_folder(tmp_path)
     second = another_broker(first, 2, ORDERS, "__consumer_offsets-1")
     shutil.rmtree(first / "__consumer_offsets-1")
     for segment in (second / ORDERS).glob("*.log"):
@@ -55,7 +55,7 @@ def test_of_each_partition_one_replica_is_read_that_of_who_led_it_last(
 def test_the_folders_of_several_brokers_open_in_the_stepper_as_one(
     tmp_path: Path, folders: tuple[Path, Path]
 ) -> None:
-    whole, _ = unpacked(tmp_path / "whole")
+    whole, _ = unpack_folder(tmp_path / "whole")
     together = kipviz.rebuild(list(folders))
     assert together.last_step == kipviz.rebuild(whole).last_step
     assert together.last_step > kipviz.rebuild(folders[0]).last_step

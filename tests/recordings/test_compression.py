@@ -13,7 +13,7 @@ from kipviz.recordings.files.compression import BYTES_MAX, SETTING, decompress
 LONG = b"kipviz" * 2_000_000
 
 
-def packed(name: str, plain: bytes) -> bytes:
+def pack(name: str, plain: bytes) -> bytes:
     if name == "gzip":
         return gzip.compress(plain)
     if name == "snappy":
@@ -37,7 +37,7 @@ KINDS = ("gzip", "snappy", "snappy-java", "lz4", "zstd")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_allowed_comes_out_whole(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = packed(kind, LONG)
+    data = pack(kind, LONG)
     name = kind.removesuffix("-java")
     assert decompress(name, data) == LONG
     monkeypatch.setenv(SETTING, str(len(LONG)))
@@ -48,7 +48,7 @@ def test_what_is_allowed_comes_out_whole(kind: str, monkeypatch: pytest.MonkeyPa
 def test_more_than_is_allowed_is_refused_without_making_it(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = packed(kind, LONG)
+    data = pack(kind, LONG)
     monkeypatch.setenv(SETTING, str(len(LONG) // 100))
     tracemalloc.start()
     with pytest.raises(ValueError, match=rf"become more than 120,000 bytes; {SETTING} allows more"):

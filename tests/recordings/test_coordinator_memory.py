@@ -63,7 +63,7 @@ def test_nobody_is_told_so_once_the_record_is_there(acceptor, first):
     assert asked.refused
 
 
-def completed(acceptor):
+def find_completion(acceptor):
     """Give the place of the first completion, its time, and an exchange that is answered while it may be pending."""
     place, entry = next(
         (place, entry)
@@ -82,7 +82,7 @@ def at(exchange, ms):
 
 
 def test_a_completion_may_be_pending_until_an_answer_shows_that_it_was_applied(acceptor, first):
-    place, ms, name, asked = completed(acceptor)
+    place, ms, name, asked = find_completion(acceptor)
     _, taken = first
     refused = taken.response.set("errorCode", int(Errors.CONCURRENT_TRANSACTIONS))
     for shown, pending in (
@@ -99,7 +99,7 @@ def test_a_completion_may_be_pending_until_an_answer_shows_that_it_was_applied(a
 
 
 def test_a_coordinator_elected_after_a_completion_reads_it_in_its_log(acceptor):
-    place, ms, name, asked = completed(acceptor)
+    place, ms, name, asked = find_completion(acceptor)
     home = acceptor.logs.entries[place].partition
     for moved, found in ((ms + 5, -1), (ms + 15, place)):
         decision = Decision(home, 2, 1, (1, 2), (1, 2), moved)
@@ -113,13 +113,13 @@ def test_a_transition_is_prepared_by_a_request_that_is_served_at_the_same_time(a
     now = taken.answered_ms - 1
     served = taken.but(earliest_ms=now - 1, received_ms=now - 1, connection="")
     transitions = Transitions((served,), acceptor.logs.entries)
-    assert transitions.prepared_until(name, at(taken, now)) == taken.answered_ms
-    assert transitions.prepared_until(name, at(taken, now - 1)) == now - 1
-    assert transitions.prepared_until("another", at(taken, now)) == now
+    assert transitions.prepared_end_ms(name, at(taken, now)) == taken.answered_ms
+    assert transitions.prepared_end_ms(name, at(taken, now - 1)) == now - 1
+    assert transitions.prepared_end_ms("another", at(taken, now)) == now
 
 
 def test_a_marker_that_a_log_has_may_be_unknown_to_the_coordinator(acceptor):
-    place, _, name, asked = completed(acceptor)
+    place, _, name, asked = find_completion(acceptor)
     world = acceptor.logs.worlds[place - acceptor.logs.skipped]
     key = next(
         key for key, role in world.roles.items() if name in getattr(role, "transactions", ())
@@ -150,7 +150,7 @@ def test_a_marker_that_a_log_has_may_be_unknown_to_the_coordinator(acceptor):
 def test_whether_there_is_a_leader_yet_is_asked_of_the_entries_before_the_first_request_too(
     acceptor, monkeypatch
 ):
-    _, _, _, asked = completed(acceptor)
+    _, _, _, asked = find_completion(acceptor)
     question = SimpleNamespace(message=EndTxn("my-txn", 9, 0, committed=True))
     seen = []
 

@@ -14,8 +14,8 @@ from kipviz.recordings.decoded.elections import (
     LEARNS_MS,
     Decision,
     brokers_of,
-    elected_of,
-    known_between,
+    election_times,
+    list_known,
     loading_spans,
     placements_of,
 )
@@ -50,7 +50,7 @@ MADE, MOVED, SHRUNK = decision(0, 1, 0), decision(5_000, 2, 1), decision(9_000, 
 
 
 def leaders(begin_ms: int, end_ms: int) -> list[int]:
-    known = known_between((MADE, MOVED, SHRUNK), begin_ms, end_ms)
+    known = list_known((MADE, MOVED, SHRUNK), begin_ms, end_ms)
     return [each.leader_of(OUTPUT) for each in known]
 
 
@@ -64,7 +64,7 @@ def test_a_broker_learns_of_a_decision_when_it_was_made_or_a_moment_later() -> N
 def test_an_elected_leader_may_read_its_log_until_it_writes_to_it_or_another_one_is_elected() -> (
     None
 ):
-    def wrote(at_ms: int, offset: int, epoch: int) -> Entry:
+    def make_entry(at_ms: int, offset: int, epoch: int) -> Entry:
         return Entry(
             OUTPUT, Batch(offset, (DataRecord("x"),), 7, 0, offset), at_ms, "", leader_epoch=epoch
         )
@@ -72,7 +72,7 @@ def test_an_elected_leader_may_read_its_log_until_it_writes_to_it_or_another_one
     later = decision(9_500, 3, 2)
     decisions = (MADE, MOVED, SHRUNK, later)
     assert loading_spans(decisions, ()) == {OUTPUT: ((0, 5_000), (5_000, 9_500), (9_500, FOR_EVER))}
-    entries = (wrote(100, 0, 0), wrote(8_000, 1, 1), wrote(9_000, 2, 1))
+    entries = (make_entry(100, 0, 0), make_entry(8_000, 1, 1), make_entry(9_000, 2, 1))
     assert loading_spans(decisions, entries) == {
         OUTPUT: ((0, 100), (5_000, 8_000), (9_500, FOR_EVER))
     }
@@ -84,7 +84,7 @@ def test_an_elected_leader_may_read_its_log_until_it_writes_to_it_or_another_one
 
 
 def test_which_replicas_are_in_sync_is_known_at_each_time() -> None:
-    known = list(known_between((MADE, MOVED, SHRUNK), 9_100, 9_200))
+    known = list(list_known((MADE, MOVED, SHRUNK), 9_100, 9_200))
     assert [
         set(each.decisions[OUTPUT].replicas) - set(each.decisions[OUTPUT].isr) for each in known
     ] == [
@@ -98,7 +98,7 @@ def test_brokers_first_leaders_and_when_each_began_come_from_the_decisions() -> 
     assert brokers_of((MADE, MOVED)) == (1, 2, 3)
     (placed,) = placements_of((MADE, MOVED, SHRUNK))
     assert (placed.leader, placed.others) == (1, (2, 3))
-    assert elected_of((MADE, MOVED, SHRUNK)) == {(OUTPUT, 0): 0, (OUTPUT, 1): 5_000}
+    assert election_times((MADE, MOVED, SHRUNK)) == {(OUTPUT, 0): 0, (OUTPUT, 1): 5_000}
 
 
 @pytest.mark.parametrize(
@@ -116,34 +116,34 @@ def test_brokers_first_leaders_and_when_each_began_come_from_the_decisions() -> 
 def test_a_reader_is_refused_who_has_another_leader_in_mind(
     broker: int, epoch: int, version: int, told: str | None
 ) -> None:
-    (known,) = known_between((MADE, MOVED), 8_000, 8_000)
+    (known,) = list_known((MADE, MOVED), 8_000, 8_000)
     reading = Reading(0, committed=True, leader_epoch=epoch)
     said = refusal_of(Read(OUTPUT, reading, ()), known, broker, version)
     assert (None if said is None else said[0][1]) == told
 
 
 def test_a_reader_of_whom_nothing_is_known_is_told_no_more_than_marks() -> None:
-    (known,) = known_between((MADE, MOVED), 8_000, 8_000)
+    (known,) = list_known((MADE, MOVED), 8_000, 8_000)
     said = refusal_of(Read(OUTPUT, None, ()), known, 1, 10)
     assert said is not None
     assert len(said) == MARKS
 
 
 def test_each_broker_has_a_block_of_producer_ids_of_its_own() -> None:
-    def given(identity: int, begin: int, broker: int) -> Exchange:
+    def make_exchange(identity: int, begin: int, broker: int) -> Exchange:
         told = Table.of({"producerId": identity, "producerEpoch": 0, "errorCode": 0})
         return Exchange("INIT_PRODUCER_ID", 5, "c", begin, begin + 1, Table.of({}), told, broker)
 
-    ids = GivenIds((given(0, 0, 2), given(BLOCK, 4, 1)), 0)
-    assert ids.next_of(given(-1, 8, 2)) == (1, BLOCK, 2 * BLOCK)
-    assert ids.next_of(given(-1, 8, 1)) == (BLOCK + 1, 2 * BLOCK)
-    assert ids.block_is_due(given(-1, 8, 3))
+    ids = GivenIds((make_exchange(0, 0, 2), make_exchange(BLOCK, 4, 1)), 0)
+    assert ids.next_of(make_exchange(-1, 8, 2)) == (1, BLOCK, 2 * BLOCK)
+    assert ids.next_of(make_exchange(-1, 8, 1)) == (BLOCK + 1, 2 * BLOCK)
+    assert ids.block_is_due(make_exchange(-1, 8, 3))
 
 
 # -- the recordings ------------------------------------------------------------------------------
 
 
-def refused(evidence: Evidence) -> set[str]:
+def list_refused(evidence: Evidence) -> set[str]:
     return {asked.api for asked in Acceptor(evidence).compare_all() if not asked.accepted}
 
 
@@ -151,22 +151,24 @@ def refused(evidence: Evidence) -> set[str]:
 def test_nobody_else_than_who_was_asked_could_have_said_it(name: str) -> None:
     """An answer that is put into another broker's mouth is refused, where only a leader gives it."""
     evidence = of_recording(RELEASE / name)
-    assert refused(evidence) == set()
+    assert list_refused(evidence) == set()
     others = {1: 2, 2: 3, 3: 1}
     swapped = tuple(x.but(broker=others[x.broker]) for x in evidence.exchanges)
-    assert {"END_TXN", "INIT_PRODUCER_ID", "PRODUCE"} <= refused(evidence.but(exchanges=swapped))
+    assert {"END_TXN", "INIT_PRODUCER_ID", "PRODUCE"} <= list_refused(
+        evidence.but(exchanges=swapped)
+    )
 
 
 @pytest.mark.parametrize("name", ["coordinator-move", "leader-move", "rolling-bounce"])
 def test_without_the_decisions_about_leaders_the_answers_are_refused(name: str) -> None:
     evidence = of_recording(RELEASE / name)
     first = tuple(d for d in evidence.decisions if d.leader_epoch == 0)
-    assert refused(evidence.but(decisions=first)) & {"PRODUCE", "END_TXN"}
+    assert list_refused(evidence.but(decisions=first)) & {"PRODUCE", "END_TXN"}
 
 
 def test_without_the_replicas_that_are_missing_the_answers_are_refused() -> None:
     evidence = of_recording(RELEASE / "min-insync-replicas")
-    assert refused(evidence.but(min_insync_replicas=())) == {"PRODUCE", "WRITE_TXN_MARKERS"}
+    assert list_refused(evidence.but(min_insync_replicas=())) == {"PRODUCE", "WRITE_TXN_MARKERS"}
 
 
 def test_a_zombie_is_told_that_the_leader_is_another_one() -> None:
@@ -292,12 +294,12 @@ def test_a_new_leader_reads_the_state_with_its_epoch_and_a_new_coordinator_has_i
 
 def test_the_share_partition_leaders_of_each_broker_are_followed() -> None:
     evidence = of_recording(RELEASE / SHARES)
-    assert refused(evidence) == set()
+    assert list_refused(evidence) == set()
     first = tuple(d for d in evidence.decisions if d.leader_epoch == 0)
-    assert {"SHARE_FETCH", "SHARE_ACKNOWLEDGE"} <= refused(evidence.but(decisions=first))
+    assert {"SHARE_FETCH", "SHARE_ACKNOWLEDGE"} <= list_refused(evidence.but(decisions=first))
     others = {1: 2, 2: 1, 3: 3}
     swapped = tuple(x.but(broker=others[x.broker]) for x in evidence.exchanges)
-    assert "SHARE_FETCH" in refused(evidence.but(exchanges=swapped))
+    assert "SHARE_FETCH" in list_refused(evidence.but(exchanges=swapped))
 
 
 def test_a_broker_asks_again_without_its_leaders_where_nobody_is_in_office() -> None:

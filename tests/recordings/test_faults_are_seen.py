@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kipviz.brokers import authorizer, kafka_apis
-from kipviz.brokers.checks import looked_at
+from kipviz.brokers.checks import report_value
 from kipviz.brokers.context import Context, Effects, Image, Reply, ReplyTo
 from kipviz.brokers.groups import share_administration
 from kipviz.brokers.logs import partition_log
@@ -108,7 +108,7 @@ def forbidden_partitions_stop_no_others(patch: Patch) -> None:
 
 
 def forbidden_topics_are_served(patch: Patch) -> None:
-    patch.setattr(admission, "kept_out", lambda *_: ())
+    patch.setattr(admission, "denied_topics", lambda *_: ())
 
 
 def everybody_sees_every_transaction(patch: Patch) -> None:
@@ -134,7 +134,7 @@ def one_forbidden_topic_stops_an_alteration(patch: Patch) -> None:
 
 
 def a_name_belongs_to_nobody(patch: Patch) -> None:
-    patch.setattr(static_members, "instance_check", lambda *_: looked_at("nobody has it", None))
+    patch.setattr(static_members, "instance_check", lambda *_: report_value("nobody has it", None))
 
 
 def no_batch_repeats_another(patch: Patch) -> None:

@@ -32,13 +32,15 @@ LOG = PartitionLog(
 )
 
 
-def said(offset: int, *, committed: bool = True, told: tuple[int, int] = (-1, -1), **more: bool):
+def list_answers(
+    offset: int, *, committed: bool = True, told: tuple[int, int] = (-1, -1), **more: bool
+):
     """Give what a reader at an offset may be told of the log."""
     read = Read("p-0", Reading(offset, committed, *told), ())
     return tuple(answers(LOG, read, indexed=more.get("indexed", False)))
 
 
-def aborted(found) -> list[tuple]:
+def list_aborted(found) -> list[tuple]:
     """Give the lists of aborted transactions among some answers."""
     return [dict(each)["aborted"] for each in found if "aborted" in dict(each)]
 
@@ -46,35 +48,35 @@ def aborted(found) -> list[tuple]:
 def test_a_reader_of_committed_records_is_told_every_aborted_transaction_from_its_offset_on() -> (
     None
 ):
-    assert aborted(said(0)) == [((1, 0), (2, 1), (1, 7))]
-    assert aborted(said(4)) == [((2, 1), (1, 7))]
-    assert aborted(said(9)) == [()]
+    assert list_aborted(list_answers(0)) == [((1, 0), (2, 1), (1, 7))]
+    assert list_aborted(list_answers(4)) == [((2, 1), (1, 7))]
+    assert list_aborted(list_answers(9)) == [()]
 
 
 def test_a_reader_of_all_records_is_told_none() -> None:
-    assert aborted(said(0, committed=False)) == [None]
+    assert list_aborted(list_answers(0, committed=False)) == [None]
 
 
 def test_in_a_long_log_it_depends_on_how_far_a_read_got() -> None:
-    lists = aborted(said(0, indexed=True))
+    lists = list_aborted(list_answers(0, indexed=True))
     assert set(lists) == {((1, 0), (2, 1), (1, 7)), ((1, 0), (2, 1)), ((1, 0),)}
 
 
 def test_a_session_keeps_silent_about_a_partition_of_which_it_has_told_the_marks() -> None:
-    assert NOTHING_NEW in said(9, told=(9, 0))
-    assert NOTHING_NEW not in said(9, told=(8, 0))
-    assert NOTHING_NEW not in said(8, told=(9, 0))
+    assert NOTHING_NEW in list_answers(9, told=(9, 0))
+    assert NOTHING_NEW not in list_answers(9, told=(8, 0))
+    assert NOTHING_NEW not in list_answers(8, told=(9, 0))
 
 
 def test_a_reader_behind_the_end_is_told_that_it_is_out_of_range() -> None:
-    assert said(10)[-1][:1] == (("error", "OFFSET_OUT_OF_RANGE"),)
+    assert list_answers(10)[-1][:1] == (("error", "OFFSET_OUT_OF_RANGE"),)
 
 
 def test_a_reader_may_be_fenced_only_if_nobody_like_it_is_served_later() -> None:
     fenced = ("error", "FENCED_LEADER_EPOCH")
     behind = Read("p-0", Reading(0, committed=True, may_be_fenced=True), ())
     assert fenced in [said[0] for said in answers(LOG, behind, indexed=False)]
-    assert fenced not in [each[0] for each in said(0)]
+    assert fenced not in [each[0] for each in list_answers(0)]
     acceptor = Acceptor(of_recording(READER))
     fetches = [(n, x) for n, x in enumerate(acceptor.exchanges) if x.api == "FETCH"]
     told = [(n, x) for n, x in fetches if x.response["responses"]]

@@ -26,7 +26,7 @@ def decision(turn, epoch, committed=True):
     )
 
 
-def ended(partition, turn, epoch, committed=True, lasts=3):
+def make_held(partition, turn, epoch, committed=True, lasts=3):
     first, ms = turn * 3, turn * SECOND
     return Held(
         partition, PID, epoch, first, ms, first + 1, 2, first + 2, ms + lasts, epoch, committed
@@ -38,7 +38,7 @@ def one_producer(transactions, epoch_of, spoilt=()):
     for partition in PARTITIONS:
         for turn in range(transactions):
             other = turn in spoilt and partition == "out-1"
-            yield ended(partition, turn, epoch_of(turn), committed=not other)
+            yield make_held(partition, turn, epoch_of(turn), committed=not other)
     for turn in range(transactions):
         yield decision(turn, epoch_of(turn))
     last = epoch_of(transactions - 1)
@@ -50,7 +50,7 @@ def around(transactions):
     return surroundings([PartitionEnd(each, 1, *end) for each in (*PARTITIONS, COORDINATOR)], 1)
 
 
-def judged(evidence, transactions, pieces_most):
+def judge_evidence(evidence, transactions, pieces_most):
     with GatheredEvidence(pieces_most=pieces_most) as together:
         for each in evidence:
             together.add(each)
@@ -68,7 +68,7 @@ EPOCHS = pytest.mark.parametrize(
 @pytest.mark.parametrize("pieces_most", [1, 50, 10_000])
 def test_a_wrong_marker_is_found_among_many_transactions_of_one_producer_id(epoch_of, pieces_most):
     evidence = one_producer(200, epoch_of, spoilt=(3, 150))
-    found = judged(evidence, 200, pieces_most)
+    found = judge_evidence(evidence, 200, pieces_most)
     assert [(f.kind, f.partition, f.offset) for f in found] == [
         ("wrong-marker", "out-1", 3 * 3 + 2),
         ("wrong-marker", "out-1", 150 * 3 + 2),
@@ -79,7 +79,7 @@ def test_a_wrong_marker_is_found_among_many_transactions_of_one_producer_id(epoc
 def test_the_memory_of_an_audit_does_not_go_with_the_transactions_of_one_producer_id(epoch_of):
     def peak(transactions):
         tracemalloc.start()
-        assert judged(one_producer(transactions, epoch_of), transactions, 100) == []
+        assert judge_evidence(one_producer(transactions, epoch_of), transactions, 100) == []
         highest = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return highest

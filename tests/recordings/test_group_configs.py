@@ -16,7 +16,7 @@ from kipviz.recordings.decoded.group_configs import (
     SET,
     ConfigChange,
     changes_in,
-    configured,
+    configure_group,
 )
 from kipviz.recordings.judging.inconclusive import AGE_OF_RECORDS
 from kipviz.recordings.judging.report import of_evidence
@@ -27,7 +27,7 @@ from kipviz.recordings.request_context.evidence import (
     of_recording,
     setting_of,
 )
-from tests.recordings.whole_folder import unpacked
+from tests.recordings.whole_folder import unpack_folder
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 ISOLATION = "share.isolation.level"
@@ -77,13 +77,13 @@ def test_a_setting_counts_from_its_time_on_until_it_is_taken_back() -> None:
     )
 
     def at(ms: int) -> GroupConfig:
-        return configured(GroupConfig("g1"), [c for c in changes if c.at_ms <= ms])
+        return configure_group(GroupConfig("g1"), [c for c in changes if c.at_ms <= ms])
 
     assert (at(9).isolation_level, at(9).delivery_count_limit) == (READ_UNCOMMITTED, 0)
     assert (at(10).isolation_level, at(10).delivery_count_limit) == (READ_COMMITTED, 3)
     assert (at(20).isolation_level, at(20).delivery_count_limit) == (READ_UNCOMMITTED, 3)
     assert at(30) == at(20)
-    assert configured(GroupConfig("g2"), changes) == GroupConfig("g2")
+    assert configure_group(GroupConfig("g2"), changes) == GroupConfig("g2")
 
 
 def test_what_was_refused_only_validated_or_cannot_be_read_changes_nothing() -> None:
@@ -97,7 +97,7 @@ def test_what_was_refused_only_validated_or_cannot_be_read_changes_nothing() -> 
 
 @pytest.mark.parametrize("source", ["metadata log", "request log"])
 def test_both_sources_of_a_broker_s_folder_say_the_same(source: str, tmp_path: Path) -> None:
-    logs, requests = unpacked(tmp_path)
+    logs, requests = unpack_folder(tmp_path)
     if source == "request log":
         (logs / "__cluster_metadata-0").rename(tmp_path / "away")
     found = of_broker(logs, (requests,))

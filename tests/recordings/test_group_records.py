@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from kipviz.recordings.decoded.group_records import decode_record, named, topics_told
+from kipviz.recordings.decoded.group_records import decode_record, name_topics, topics_told
 from kipviz.records.consumer_offsets import (
     UNREVOKED,
     GroupEpochRecord,
@@ -153,10 +153,10 @@ def test_a_state_that_no_member_has_and_epochs_that_do_not_fit_are_refused():
 
 def test_names_of_topics_are_put_in_where_they_are_known():
     target = TargetRecord("g", "m", (f"{NAME}-1", f"{NAME}-0"))
-    assert named(target, {NAME: "src"}).partitions == ("src-0", "src-1")
-    assert named(target, {}).partitions == (f"{NAME}-0", f"{NAME}-1")
+    assert name_topics(target, {NAME: "src"}).partitions == ("src-0", "src-1")
+    assert name_topics(target, {}).partitions == (f"{NAME}-0", f"{NAME}-1")
     states = RECORDS[-1][2]
     assert dict(topics_told(states)) == {NAME: "a"}
-    assert named(states, {}).initialized == ("a-0",)
+    assert name_topics(states, {}).initialized == ("a-0",)
     member = next(record for _, _, record in RECORDS if isinstance(record, MemberRecord))
-    assert named(member, {NAME: "src"}).revoking == (("src-3", 0),)
+    assert name_topics(member, {NAME: "src"}).revoking == (("src-3", 0),)

@@ -223,7 +223,7 @@ BATCHES = st.lists(
 )
 
 
-def encoded(found):
+def encode_batches(found):
     return uvarint(len(found) + 1) + b"".join(
         i(8, b.first) + i(8, b.last) + i(1, b.state) + i(2, b.delivery_count) + b"\0" for b in found
     )
@@ -233,7 +233,9 @@ def encoded(found):
 def test_a_share_snapshot_is_read_as_it_was_written(epoch, state, leader, start, complete, found):
     ending = b"\0" if complete is None else tags(t0=i(4, complete))
     value = i(2, 0) + i(4, epoch) + i(4, state) + i(4, leader) + i(8, start) + i(8, 1) + i(8, 2)
-    read = one(i(2, 0) + text("g1") + UUID + i(4, 7), value + encoded(found) + ending, SHARES)
+    read = one(
+        i(2, 0) + text("g1") + UUID + i(4, 7), value + encode_batches(found) + ending, SHARES
+    )
     assert read == LoggedShareSnapshot(
         offset=7,
         group="g1",
@@ -253,7 +255,7 @@ def test_a_share_snapshot_is_read_as_it_was_written(epoch, state, leader, start,
 @given(NUMBERS, NUMBERS, st.integers(-1, 2**50), st.none() | NUMBERS, BATCHES)
 def test_a_share_update_is_read_as_it_was_written(epoch, leader, start, complete, found):
     ending = b"\0" if complete is None else tags(t0=i(4, complete))
-    value = i(2, 0) + i(4, epoch) + i(4, leader) + i(8, start) + encoded(found) + ending
+    value = i(2, 0) + i(4, epoch) + i(4, leader) + i(8, start) + encode_batches(found) + ending
     assert one(i(2, 1) + text("g1") + UUID + i(4, 7), value, SHARES) == LoggedShareUpdate(
         offset=7,
         group="g1",

@@ -16,7 +16,7 @@ from kipviz.cluster.world import role_key
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.recordings.answer_mutations import changed
+from kipviz.recordings.answer_mutations import mutate_answer
 from kipviz.recordings.followed_members.joining import (
     JOINING,
     Joining,
@@ -102,7 +102,7 @@ def test_an_answer_with_any_number_changed_is_not_accepted(name: str) -> None:
         beats[exchange.api, exchange.response["errorCode"]] += 1
         if beats[exchange.api, exchange.response["errorCode"]] > 3:
             continue  # heartbeats are many, and all alike
-        for answer in changed(exchange.response):
+        for answer in mutate_answer(exchange.response):
             assert refused(evidence, number, exchange.but(response=answer)), (number, answer)
 
 

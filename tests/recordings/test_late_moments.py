@@ -24,7 +24,7 @@ from kipviz.recordings.request_context.appends import SeenEnds
 from kipviz.recordings.request_context.arrival import thread_of
 from kipviz.recordings.request_context.evidence import Evidence
 from kipviz.recordings.request_context.handmade_requests import Sent
-from tests.recordings.unpacked import FOLDERS, unpacked
+from tests.recordings.unpacked import FOLDERS, unpack
 
 Patch = pytest.MonkeyPatch
 
@@ -32,7 +32,7 @@ Patch = pytest.MonkeyPatch
 @pytest.fixture(scope="module")
 def evidence(request, tmp_path_factory) -> Evidence:
     name: str = request.param
-    folder = unpacked(FOLDERS / f"{name}.zip", tmp_path_factory.mktemp(name))
+    folder = unpack(FOLDERS / f"{name}.zip", tmp_path_factory.mktemp(name))
     sent = msgspec.json.decode((folder / "sent.json").read_bytes(), type=tuple[Sent, ...])
     return evidence_of(files_in(folder, 3 if name.startswith("three-") else 1), sent)
 
@@ -42,7 +42,7 @@ def completions_are_applied_at_once(patch: Patch) -> None:
 
 
 def nothing_is_prepared_before_its_record(patch: Patch) -> None:
-    patch.setattr(Transitions, "prepared_until", lambda *told: told[-1].answered_ms)
+    patch.setattr(Transitions, "prepared_end_ms", lambda *told: told[-1].answered_ms)
 
 
 def all_share_fetches_are_early_or_none(patch: Patch) -> None:
@@ -50,10 +50,10 @@ def all_share_fetches_are_early_or_none(patch: Patch) -> None:
 
 
 def start_offsets_are_known_at_once(patch: Patch) -> None:
-    def begun(self: Any, way: Any, on: Any) -> Iterator[Any]:
+    def begin(self: Any, way: Any, on: Any) -> Iterator[Any]:
         yield way
 
-    patch.setattr(sharing.Sharing, "_begun_or_not", begun)
+    patch.setattr(sharing.Sharing, "_begun_or_not", begin)
 
 
 def groups_are_emptied_after_all_releases(patch: Patch) -> None:
@@ -69,10 +69,10 @@ def leaders_that_move_have_appended_nothing(patch: Patch) -> None:
 
 
 def assignments_are_stored_at_once(patch: Patch) -> None:
-    def stored(self: Any, way: Any, number: int) -> Iterator[Any]:
+    def take_request(self: Any, way: Any, number: int) -> Iterator[Any]:
         yield self._take_request(way, number)
 
-    patch.setattr(joining.Joining, "_stored_or_not", stored)
+    patch.setattr(joining.Joining, "_stored_or_not", take_request)
 
 
 def nobody_writes_after_an_election(patch: Patch) -> None:
@@ -80,7 +80,9 @@ def nobody_writes_after_an_election(patch: Patch) -> None:
 
 
 def lists_come_from_loaded_coordinators(patch: Patch) -> None:
-    patch.setattr(office.Office, "asked_by", lambda *told: (told[2],) if told[2] in told[3] else ())
+    patch.setattr(
+        office.Office, "answering_roles", lambda *told: (told[2],) if told[2] in told[3] else ()
+    )
 
 
 CASES: list[tuple[str, Callable[[Patch], None], str]] = [

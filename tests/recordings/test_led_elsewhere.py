@@ -21,7 +21,7 @@ def desk():
     return Desk(spl, ShareLeader(), leaders={"src-0": ELSEWHERE, STATE: 7})
 
 
-def fetched(desk, epoch):
+def fetch_error(desk, epoch):
     """Send a fetch of an epoch; return the error, None where it waits for the share-partition's state."""
     answer = desk.ask(on_share_fetch, fetches("M1", epoch, "src-0", 10), "M1/consumer")
     return None if answer is None else error_of_response(answer)
@@ -33,22 +33,22 @@ def epoch_of(desk):
 
 
 def test_the_session_is_counted_on_and_goes_on_once_the_broker_leads(desk):
-    assert fetched(desk, 0) is Errors.NOT_LEADER_OR_FOLLOWER
-    assert fetched(desk, 1) is Errors.NOT_LEADER_OR_FOLLOWER
+    assert fetch_error(desk, 0) is Errors.NOT_LEADER_OR_FOLLOWER
+    assert fetch_error(desk, 1) is Errors.NOT_LEADER_OR_FOLLOWER
     assert epoch_of(desk) == 2
     desk.leaders["src-0"] = HERE
-    assert fetched(desk, 2) is None
+    assert fetch_error(desk, 2) is None
     assert epoch_of(desk) == 3
 
 
 def test_a_wrong_session_is_told_before_who_leads(desk):
-    assert fetched(desk, 1) is Errors.SHARE_SESSION_NOT_FOUND
-    fetched(desk, 0)
-    assert fetched(desk, 5) is Errors.INVALID_SHARE_SESSION_EPOCH
+    assert fetch_error(desk, 1) is Errors.SHARE_SESSION_NOT_FOUND
+    fetch_error(desk, 0)
+    assert fetch_error(desk, 5) is Errors.INVALID_SHARE_SESSION_EPOCH
     assert epoch_of(desk) == 1
 
 
 def test_the_last_fetch_of_a_session_closes_it(desk):
-    fetched(desk, 0)
-    assert fetched(desk, -1) is Errors.NOT_LEADER_OR_FOLLOWER
+    fetch_error(desk, 0)
+    assert fetch_error(desk, -1) is Errors.NOT_LEADER_OR_FOLLOWER
     assert epoch_of(desk) is None

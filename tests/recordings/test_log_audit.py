@@ -13,7 +13,7 @@ from kipviz.recordings.auditing.log_audit import audit_logs
 from kipviz.recordings.files.batch_headers import HEADER
 from kipviz.records.crc32c import crc32c
 from tests.recordings.made_logs import START, batch, marker, transaction, write
-from tests.recordings.whole_folder import unpacked
+from tests.recordings.whole_folder import unpack_folder
 
 HERE = Path(__file__).parent
 RECORDED = sorted(each.parent for each in HERE.glob("kafka-*/*/recording.json"))
@@ -22,7 +22,7 @@ GROUPS = "__consumer_offsets-0"
 SECOND = 1_000
 
 
-def found(folder, **how):
+def find_all(folder, **how):
     return [
         (each.kind, each.partition, each.offset) for each in audit_logs([folder], **how).findings
     ]
@@ -40,7 +40,7 @@ def states(folder, *rows, name="app", pid=5):
     )
 
 
-def committed(folder, parts=("out-0",), pid=5):
+def write_commit(folder, parts=("out-0",), pid=5):
     states(
         folder,
         (0, "ONGOING", parts, 0),
@@ -62,7 +62,7 @@ def data(offset, epoch=0, sequence=0, at=START, pid=5, records=1):
 
 
 def test_a_transaction_that_is_whole_is_no_finding(tmp_path):
-    committed(tmp_path, ("out-0", "out-1"))
+    write_commit(tmp_path, ("out-0", "out-1"))
     for index in range(2):
         write(
             tmp_path,
@@ -71,7 +71,7 @@ def test_a_transaction_that_is_whole_is_no_finding(tmp_path):
             data(1, sequence=1),
             marker(2, 5, 1, at=START + 1_500),
         )
-    assert found(tmp_path) == []
+    assert find_all(tmp_path) == []
 
 
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda f: "/".join(f.parts[-2:]))
@@ -81,7 +81,7 @@ def test_nothing_is_wrong_in_what_kafka_recorded_but_what_it_did_wrong_itself(fo
 
 
 def test_a_record_behind_the_end_of_its_transaction_hangs(tmp_path):
-    committed(tmp_path)
+    write_commit(tmp_path)
     write(
         tmp_path,
         "out-0",
@@ -116,12 +116,12 @@ def test_two_hanging_transactions_of_one_log_are_two_findings(tmp_path):
 def test_an_open_transaction_is_told_and_is_not_wrong_before_its_timeout(tmp_path):
     states(tmp_path, (0, "ONGOING", ("out-0",), 0))
     write(tmp_path, "out-0", data(0))
-    assert found(tmp_path) == [("open", "out-0", 0)]
+    assert find_all(tmp_path) == [("open", "out-0", 0)]
     write(tmp_path, "other-0", marker(0, 9, 0, at=START + 60_000))
-    assert found(tmp_path) == [("open", "out-0", 0)]
+    assert find_all(tmp_path) == [("open", "out-0", 0)]
     assert not audit_logs([tmp_path]).fails
     write(tmp_path, "other-0", marker(0, 9, 0, at=START + 71_000))
-    assert found(tmp_path) == [("overdue", "out-0", 0)]
+    assert find_all(tmp_path) == [("overdue", "out-0", 0)]
     assert audit_logs([tmp_path]).fails
 
 
@@ -129,14 +129,14 @@ def test_an_audit_of_some_topics_hears_the_coordinators(tmp_path):
     states(tmp_path, (0, "ONGOING", ("out-0", "other-0"), 0))
     for partition in ("out-0", "other-0"):
         write(tmp_path, partition, data(0))
-    assert found(tmp_path, topics=["out"]) == [("open", "out-0", 0)]
-    assert found(tmp_path) == [("open", "other-0", 0), ("open", "out-0", 0)]
+    assert find_all(tmp_path, topics=["out"]) == [("open", "out-0", 0)]
+    assert find_all(tmp_path) == [("open", "other-0", 0), ("open", "out-0", 0)]
 
 
 def test_a_decision_without_its_markers_is_unfinished(tmp_path):
     states(tmp_path, (0, "ONGOING", ("out-0",), 0), (1, "PREPARE_COMMIT", ("out-0",), 1))
     write(tmp_path, "out-0", data(0))
-    assert found(tmp_path) == [("unfinished", COORDINATOR, 1)]
+    assert find_all(tmp_path) == [("unfinished", COORDINATOR, 1)]
 
 
 @pytest.mark.parametrize("decided", ["COMMIT", "ABORT"])
@@ -158,7 +158,7 @@ def test_a_participant_without_the_marker_of_a_complete_transaction_is_named(tmp
 
 
 def test_partitions_that_end_in_different_ways_are_told_with_the_decision_and_without(tmp_path):
-    committed(tmp_path, ("out-0", "out-1"))
+    write_commit(tmp_path, ("out-0", "out-1"))
     write(tmp_path, "out-0", data(0), marker(1, 5, 1))
     write(tmp_path, "out-1", data(0), marker(1, 5, 1, commit=False))
     (each,) = audit_logs([tmp_path]).findings
@@ -176,15 +176,15 @@ def test_partitions_that_end_in_different_ways_are_told_with_the_decision_and_wi
 
 
 def test_a_marker_that_ends_nothing_is_no_wrong_marker(tmp_path):
-    committed(tmp_path)
+    write_commit(tmp_path)
     write(tmp_path, "out-0", data(0), marker(1, 5, 1), marker(2, 5, 1, commit=False))
-    assert found(tmp_path) == []
+    assert find_all(tmp_path) == []
 
 
 def test_a_transaction_that_held_its_readers_past_its_timeout_is_told(tmp_path):
-    committed(tmp_path)
+    write_commit(tmp_path)
     write(tmp_path, "out-0", data(0), marker(1, 5, 1, at=START + 75_000))
-    assert found(tmp_path) == [("long-hold", "out-0", 0)]
+    assert find_all(tmp_path) == [("long-hold", "out-0", 0)]
     (told,) = audit_logs([tmp_path]).findings
     assert told.certainty == "sure"
 
@@ -203,9 +203,9 @@ def test_a_decision_is_complete_from_the_first_millisecond_of_a_clock_on():
     matching = SimpleNamespace(is_ended=lambda *_, **__: False)
     for complete_ms, kind in ((-1, "unfinished"), (0, "missing-marker")):
         decision = Decision("app", 5, 1, True, ("out-0",), 0, 0, complete_ms, 60_000, "t-0", 3)
-        assert [each.kind for each in audit_rules._unfinished(decision, matching, {}, around)] == [
-            kind
-        ]
+        assert [
+            each.kind for each in audit_rules._find_unfinished(decision, matching, {}, around)
+        ] == [kind]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_sequences_that_do_not_follow_are_told_also_across_parts(
         for k, each in enumerate(sequences)
     )
     write(tmp_path, "out-0", *rows)
-    assert found(tmp_path) == ([(kind, "out-0", len(sequences) - 1)] if kind else [])
+    assert find_all(tmp_path) == ([(kind, "out-0", len(sequences) - 1)] if kind else [])
 
 
 def test_a_sequence_after_a_day_of_silence_may_begin_anywhere(tmp_path):
@@ -247,7 +247,7 @@ def test_an_epoch_that_goes_back_is_told_once(tmp_path, monkeypatch):
         for k, epoch in enumerate((3, 2))
     ]
     write(tmp_path, "out-0", *rows, *(batch(k, at=START) for k in range(2, 9)))
-    assert found(tmp_path) == [("epoch-back", "out-0", 1)]
+    assert find_all(tmp_path) == [("epoch-back", "out-0", 1)]
 
 
 def test_offsets_without_output_and_output_without_offsets(tmp_path):
@@ -275,14 +275,14 @@ def test_offsets_without_output_and_output_without_offsets(tmp_path):
         offset_commit(2, "g", pid=5, epoch=1),
         marker(3, 5, 2),
     )
-    assert found(tmp_path) == [
+    assert find_all(tmp_path) == [
         ("offsets-without-output", COORDINATOR, 4),
         ("output-without-offsets", COORDINATOR, 7),
     ]
 
 
 def test_pending_offsets_name_their_group(tmp_path):
-    committed(tmp_path, ("out-0", GROUPS))
+    write_commit(tmp_path, ("out-0", GROUPS))
     write(tmp_path, "out-0", data(0), marker(1, 5, 1))
     ended = (offset_commit(0, "g", pid=5, epoch=0), marker(1, 5, 1, at=START + 1_500))
     write(tmp_path, GROUPS, *ended, offset_commit(2, "g", pid=5, epoch=1, at=START + 9_000))
@@ -311,7 +311,7 @@ def snapshot(*batches, start=0):
 )
 def test_records_of_share_groups_that_are_stuck_or_given_up(tmp_path, states_, kind):
     write(tmp_path, "__share_group_state-0", batch(0, (snapshot(*states_),)))
-    assert [each[0] for each in found(tmp_path)] == ([kind] if kind else [])
+    assert [each[0] for each in find_all(tmp_path)] == ([kind] if kind else [])
 
 
 def test_damage_is_a_finding_and_stops_nothing(tmp_path):
@@ -355,7 +355,7 @@ def test_of_a_partition_on_several_brokers_the_longest_copy_is_audited(tmp_path)
 
 
 def test_a_whole_folder_of_a_broker_has_open_transactions_and_nothing_that_is_wrong(tmp_path):
-    audited = audit_logs([unpacked(tmp_path)[0]])
+    audited = audit_logs([unpack_folder(tmp_path)[0]])
     assert audited.coordinators_complete
     kinds = [each.kind for each in audited.findings]
     assert (kinds.count("open"), audited.fails) == (3, False)

@@ -20,7 +20,7 @@ from kipviz.recordings.files.segments import read_segment
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.crc32c import crc32c
 from tests.recordings.made_logs import batch, marker, write
-from tests.recordings.whole_folder import unpacked
+from tests.recordings.whole_folder import unpack_folder
 
 HERE = Path(__file__).parent
 RECORDED = sorted(HERE.glob("kafka-4.4.0/*/recording.json"))
@@ -29,7 +29,7 @@ SEGMENTS = sorted(HERE.glob("kafka-*/*/*/*.log"))
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return unpacked(tmp_path_factory.mktemp("whole"))
+    return unpack_folder(tmp_path_factory.mktemp("whole"))
 
 
 def table(folder, rows, part_bytes=1 << 20, **how):

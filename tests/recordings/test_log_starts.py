@@ -9,7 +9,7 @@ import pytest
 
 from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
 from kipviz.core.table import Table
-from kipviz.recordings.decoded.log_starts import Fronts, begun, deletion_said
+from kipviz.recordings.decoded.log_starts import Fronts, deletion_said, start_at
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
@@ -27,15 +27,15 @@ def log_of(records: int) -> PartitionLog:
 
 
 def deletion(offset: int, begin: int, end: int) -> Exchange:
-    def told(**more: int) -> Table[str, object]:
+    def make_request(**more: int) -> Table[str, object]:
         part = Table.of({"partitionIndex": 0, **more})
         return Table.of({"topics": (Table.of({"name": "src", "partitions": (part,)}),)})
 
-    asked, answered = told(offset=offset), told(lowWatermark=offset, errorCode=0)
+    asked, answered = make_request(offset=offset), make_request(lowWatermark=offset, errorCode=0)
     return Exchange("DELETE_RECORDS", 2, "operator", begin, end, asked, answered)
 
 
-def asked(evidence: Evidence, api: str) -> list[bool]:
+def judge_all(evidence: Evidence, api: str) -> list[bool]:
     return [each.accepted for each in Acceptor(evidence).compare_all() if each.api == api]
 
 
@@ -50,7 +50,7 @@ def test_records_are_deleted_up_to_the_high_watermark_and_no_further(
 
 
 def test_who_asks_for_less_than_what_is_gone_is_told_where_the_log_begins() -> None:
-    assert dict(deletion_said(begun(log_of(4), 3), 1))["low watermark"] == 3
+    assert dict(deletion_said(start_at(log_of(4), 3), 1))["low watermark"] == 3
 
 
 def test_while_records_are_deleted_a_log_may_begin_at_either_place() -> None:
@@ -72,18 +72,18 @@ def test_while_records_are_deleted_a_log_may_begin_at_either_place() -> None:
 def test_without_the_deletions_readers_could_not_have_been_told_what_they_were() -> None:
     evidence = of_recording(RELEASE / "deleted-records")
     kept = tuple(x for x in evidence.exchanges if x.api != "DELETE_RECORDS")
-    assert all(asked(evidence, "FETCH"))
-    assert not all(asked(evidence.but(exchanges=kept), "FETCH"))
+    assert all(judge_all(evidence, "FETCH"))
+    assert not all(judge_all(evidence.but(exchanges=kept), "FETCH"))
 
 
 def test_a_deletion_in_a_partition_that_is_led_elsewhere_is_not_asked() -> None:
     acceptor = Acceptor(of_recording(RELEASE / "deleted-records"))
     exchange = next(x for x in acceptor.exchanges if x.api == "DELETE_RECORDS")
     assert len(tuple(acceptor.of(0, exchange))) == 1
-    assert not tuple(acceptor.of(0, renamed(exchange, "elsewhere")))
+    assert not tuple(acceptor.of(0, rename_topic(exchange, "elsewhere")))
 
 
-def renamed(exchange: Exchange, topic: str) -> Exchange:
+def rename_topic(exchange: Exchange, topic: str) -> Exchange:
     def other(said: Table[str, Any]) -> Table[str, Any]:
         return said.set("topics", tuple(each.set("name", topic) for each in said["topics"]))
 

@@ -16,7 +16,7 @@ from kipviz.recordings.recording_error import RecordingError
 from kipviz.widgets import rebuilt_logs
 from kipviz.widgets.rebuilt_logs import rebuild, run_of_logs, step_of
 from tests.recordings.made_logs import START, batch, marker, transaction, write
-from tests.recordings.whole_folder import unpacked
+from tests.recordings.whole_folder import unpack_folder
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_the_stepper_stands_at_the_place(long_log):
 
 
 def test_every_place_of_a_recorded_folder_has_its_window(tmp_path):
-    folder = unpacked(tmp_path)[0]
+    folder = unpack_folder(tmp_path)[0]
     whole = run_of_logs(folder, torn_tail=True)
     for entry in whole.model.entries[::5]:
         at = (entry.partition, entry.batch.last_offset)
@@ -316,7 +316,7 @@ def test_a_place_is_found_without_an_index_whatever_the_size_of_its_batch(
     wanted = count * 3 // 4
     for field, value in (("base_offset", wanted), ("max_timestamp", START + wanted)):
         parts = log_folders([tmp_path]).parts
-        (found,) = log_parts.narrowed(parts, field, value, value, 0)
+        (found,) = log_parts.narrow_parts(parts, field, value, value, 0)
         assert found.start <= places[wanted] < found.end
         # Halving stops where 500 bytes are left, at a whole batch.
         assert found.end - found.start <= 2 * (500 + 2 * len(rows[0]))

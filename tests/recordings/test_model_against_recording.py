@@ -127,7 +127,7 @@ class Run(Cluster):
         logs = self.world.logs.items()
         return tuple(n for n, log in logs if n.rpartition("-")[0] == topic and len(log.batches))
 
-    def sent(self, *kinds: type) -> list:
+    def list_delivered(self, *kinds: type) -> list:
         return [
             e.message
             for e in self.events
@@ -152,7 +152,7 @@ def recorded_states(recording):
             r.timeout_ms,
             r.client_transaction_version,
         )
-        for r in recording.logged("__transaction_state")
+        for r in recording.decode_topic("__transaction_state")
         if isinstance(r, LoggedTransaction)
     ]
 
@@ -217,7 +217,7 @@ def modelled_aborted(run):
 
 def recorded_share_state(recording):
     found = []
-    for r in recording.logged("__share_group_state"):
+    for r in recording.decode_topic("__share_group_state"):
         state_epoch = -1 if isinstance(r, LoggedShareUpdate) else r.state_epoch
         found.append(
             (
@@ -319,7 +319,7 @@ def test_the_group_has_the_recorded_offsets_and_markers_in_the_recorded_partitio
     for segment in recording.segments["__consumer_offsets-7"]:
         sequences = {b.base_offset: b.base_sequence for b in segment.batches}
         ends = {m.offset: m for m in markers(segment)}
-        for r in recording.logged("__consumer_offsets"):
+        for r in recording.decode_topic("__consumer_offsets"):
             identity = (getattr(r, "producer_id", -1), getattr(r, "producer_epoch", -1))
             if r.offset in ends:
                 recorded.append((*identity, ends[r.offset].committed, r.coordinator_epoch))
@@ -535,7 +535,7 @@ def test_the_share_partition_leader_reads_and_writes_what_was_recorded(recording
     run = Run(recording, _share("share-1", *ONE_BY_ONE))
     run.calls("share-1", 6)
     modelled = []
-    for m in run.sent(ReadShareGroupState, WriteShareGroupState, ShareFetch, ShareAcknowledge):
+    for m in run.list_delivered(ReadShareGroupState, WriteShareGroupState, ShareFetch, ShareAcknowledge):
         if isinstance(m, ReadShareGroupState):
             modelled.append(("read", m.leader_epoch))
         elif isinstance(m, WriteShareGroupState):
@@ -629,12 +629,12 @@ def test_a_restarted_broker_goes_on_from_its_logs_as_the_recorded_one_did(record
     )
     assert run.calls("share-1", 4) == [""] * 4
     assert run.calls("app-producer", 4) == [""] * 4
-    asked = len(run.sent(AddPartitionsToTxn))
+    asked = len(run.list_delivered(AddPartitionsToTxn))
     run.take(CrashBroker(1))
     run.take(StartBroker(1))
     run.quiet()
     assert run.calls("app-producer", 2) == ["", ""]
-    assert len(run.sent(AddPartitionsToTxn)) == asked  # the log knows that the transaction is open
+    assert len(run.list_delivered(AddPartitionsToTxn)) == asked  # the log knows that the transaction is open
     assert run.calls("share-2", 3) == ["", "", ""]
     redelivered = [(r.offset, r.delivery_count) for r in run.world.applications["share-2"].records]
     (polled,) = [

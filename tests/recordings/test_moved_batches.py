@@ -14,7 +14,7 @@ REJECTED = (("error", "OUT_OF_ORDER_SEQUENCE_NUMBER"), ("at", -1))
 MOVED = (("error", "NOT_LEADER_OR_FOLLOWER"), ("at", 5))
 
 
-def known(*leaders):
+def list_known(*leaders):
     decisions = (Decision(PLACE, each, 0, (1, 2), (1, 2), 0) for each in leaders)
     return tuple(Known(Table.of({PLACE: each})) for each in decisions)
 
@@ -40,4 +40,4 @@ def test_a_leader_that_moves_tells_where_it_appended_a_batch(leaders, acks, at, 
     asked = Table.of({"acks": acks})
     exchange = Exchange("PRODUCE", 11, "a", 1, 2, asked, Table.of({}), OLD)
     possible = (APPENDED, LATER, REJECTED)
-    assert list(moved_meanwhile(one, possible, exchange, known(*leaders))) == found
+    assert list(moved_meanwhile(one, possible, exchange, list_known(*leaders))) == found

@@ -27,7 +27,7 @@ from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.crc32c import crc32c
 from kipviz.records.share_group_members import ShareGroupRecord
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
-from kipviz.views.reasons.blocked_logs import blocked, pending_offsets
+from kipviz.views.reasons.blocked_logs import find_blocked, pending_offsets
 from kipviz.views.reasons.blockers import findings
 from kipviz.widgets.rebuilt_logs import run_of_logs
 from tests.recordings.made_logs import batch, write
@@ -161,7 +161,9 @@ def test_the_marks_of_every_log_are_those_that_an_observer_of_the_broker_saw(fol
 @pytest.mark.parametrize("name", WITH_TRANSACTIONS)
 def test_a_coordinator_has_what_its_log_says_last(recorded, name: str, release: Path) -> None:
     last = [
-        r for r in recorded(name).logged("__transaction_state") if isinstance(r, LoggedTransaction)
+        r
+        for r in recorded(name).decode_topic("__transaction_state")
+        if isinstance(r, LoggedTransaction)
     ][-1]
     _, nodes = rebuilt(release / name)
     world = nodes[-1].world
@@ -190,7 +192,7 @@ def test_the_aborted_transactions_are_those_of_the_brokers_own_index(
 def test_a_share_partition_has_its_snapshot_and_every_update_since(recorded, release: Path) -> None:
     recording = recorded("share-acknowledge")
     _, nodes = rebuilt(release / "share-acknowledge")
-    logged = recording.logged("__share_group_state")
+    logged = recording.decode_topic("__share_group_state")
     assert isinstance(logged[-1], LoggedShareUpdate)
     (state,) = (
         state
@@ -209,7 +211,7 @@ def test_a_log_that_ends_within_a_transaction_names_the_producer_that_blocks_it(
 ) -> None:
     folder = cut(RELEASE / "commit-and-abort", tmp_path, output_A_0=1, __transaction_state_45=2)
     model, nodes = rebuilt(folder)
-    (row,) = blocked(model, nodes[-1].world)
+    (row,) = find_blocked(model, nodes[-1].world)
     assert (row.partition, row.last_stable_offset, row.high_watermark) == ("output-A-0", 0, 1)
     assert (row.transactional_id, row.producer_id, row.producer_epoch) == ("my-txn", 0, 0)
     assert row.state == "ONGOING"
@@ -230,7 +232,7 @@ def test_a_log_that_ends_within_a_transaction_names_the_producer_that_blocks_it(
 def test_a_decided_transaction_waits_for_the_marker_that_is_missing(tmp_path: Path) -> None:
     folder = cut(RELEASE / "commit-and-abort", tmp_path, output_A_0=2, __transaction_state_45=4)
     model, nodes = rebuilt(folder)
-    (row,) = blocked(model, nodes[-1].world)
+    (row,) = find_blocked(model, nodes[-1].world)
     assert row.state == "PREPARE_COMMIT"
     holds = {hold.card: hold.text for hold in findings(model, nodes[-1].world)}
     assert "missing: output-A-0" in holds["transaction:my-txn"]
@@ -239,7 +241,7 @@ def test_a_decided_transaction_waits_for_the_marker_that_is_missing(tmp_path: Pa
 def test_a_transaction_that_its_coordinator_does_not_know_is_a_hanging_one(tmp_path: Path) -> None:
     folder = cut(RELEASE / "commit-and-abort", tmp_path, output_A_0=1, __transaction_state_45=1)
     model, nodes = rebuilt(folder)
-    (row,) = blocked(model, nodes[-1].world, coordinators_complete=True)
+    (row,) = find_blocked(model, nodes[-1].world, coordinators_complete=True)
     assert row.hanging == "hanging"
     assert "This is a hanging transaction." in row.why
     abort = (
@@ -262,12 +264,12 @@ def test_every_open_transaction_of_a_log_has_a_row_and_the_hanging_one_behind_is
     entry = next(e for e in model.entries if e.partition == "output-A-0")
     model.entries += (entry.but(batch=entry.batch.but(base_offset=1, producer_id=77)),)
     after = world.but(logs=world.logs.set("output-A-0", both))
-    older, hanging = blocked(model, after, coordinators_complete=True)
+    older, hanging = find_blocked(model, after, coordinators_complete=True)
     assert (older.transactional_id, older.blocks, older.hanging) == ("my-txn", True, "")
     assert (hanging.producer_id, hanging.blocks, hanging.hanging) == (77, False, "hanging")
     abort = f"{transactions_tool()} abort --topic output-A --partition 0 --start-offset 1"
     assert hanging.frees == (abort,)
-    _, perhaps = blocked(model, after)
+    _, perhaps = find_blocked(model, after)
     assert perhaps.hanging == "perhaps hanging"
     assert "It hangs if none in the cluster does" in perhaps.why
     assert perhaps.frees[-1] == f"{abort}, if it hangs"
@@ -296,7 +298,7 @@ def test_offsets_that_are_pending_in_a_transaction_are_named_for_their_group(
 def test_without_the_coordinators_log_nobody_says_what_it_knows(tmp_path: Path) -> None:
     folder = cut(RELEASE / "commit-and-abort", tmp_path, output_A_0=1)
     model, nodes = rebuilt(folder / "output-A-0")
-    (row,) = blocked(model, nodes[-1].world)
+    (row,) = find_blocked(model, nodes[-1].world)
     assert row.transactional_id == ""
     assert "No log of __transaction_state is here" in row.why
 

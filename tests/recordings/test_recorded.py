@@ -88,7 +88,7 @@ def states(recording):
     """Offset, state, epoch, partitions and the client's transaction version of each record."""
     return [
         (r.offset, r.state.value, r.producer_epoch, r.partitions, r.client_transaction_version)
-        for r in recording.logged("__transaction_state")
+        for r in recording.decode_topic("__transaction_state")
     ]
 
 
@@ -123,7 +123,7 @@ def share_records(recording):
             r.delivery_complete_count,
             [(b.first, b.last, b.state.name, b.delivery_count) for b in r.batches],
         )
-        for r in recording.logged("__share_group_state")
+        for r in recording.decode_topic("__share_group_state")
     ]
 
 
@@ -187,7 +187,7 @@ def test_commit_abort_commit_goes_through_these_coordinator_states(recorded):
 
 def test_every_transaction_record_has_the_flexible_layout_and_the_same_producer(recorded):
     for scenario in ("commit-and-abort", "fenced-and-timed-out", "restart"):
-        for record in recorded(scenario).logged("__transaction_state"):
+        for record in recorded(scenario).decode_topic("__transaction_state"):
             assert record.transactional_id == "my-txn"
             assert record.version == 1
             assert record.producer_id == record.previous_producer_id == 0
@@ -219,7 +219,7 @@ def test_markers_carry_the_epoch_after_that_of_the_data(recorded):
 
 
 def test_offsets_inside_a_transaction_stand_between_membership_and_markers(recorded):
-    found = recorded("commit-and-abort").logged("__consumer_offsets")
+    found = recorded("commit-and-abort").decode_topic("__consumer_offsets")
     assert [r.offset for r in found] == list(range(len(found)))
     assert [
         (r.offset, r.group, r.topic, r.partition, r.committed_offset, r.producer_epoch, r.version)
@@ -236,7 +236,7 @@ def test_offsets_inside_a_transaction_stand_between_membership_and_markers(recor
 
 def test_offsets_name_their_topic_by_its_id_since_kafka_4_4(release, recorded):
     recording = recorded("commit-and-abort")
-    found = [r for r in recording.logged("__consumer_offsets") if isinstance(r, LoggedOffset)]
+    found = [r for r in recording.decode_topic("__consumer_offsets") if isinstance(r, LoggedOffset)]
     expected = recording.topic_ids["src"] if release.name == "kafka-4.4.0" else ""
     assert [r.topic_id for r in found] == [expected] * 3
     versions = [e.version for e in wire(recording, "TXN_OFFSET_COMMIT")]
@@ -488,7 +488,7 @@ def test_on_its_last_attempt_a_record_travels_alone(recorded):
 
 def test_the_state_epoch_stays_that_of_the_initialisation(recorded):
     for scenario in ("share-acknowledge", "share-locks", "restart"):
-        found = recorded(scenario).logged("__share_group_state")
+        found = recorded(scenario).decode_topic("__share_group_state")
         assert {r.state_epoch for r in found if isinstance(r, LoggedShareSnapshot)} == {2}
 
 

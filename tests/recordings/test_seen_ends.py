@@ -21,7 +21,7 @@ DECISIONS = (
 )
 
 
-def produced(offset, at_ms, broker, acks=-1):
+def make_exchange(offset, at_ms, broker, acks=-1):
     part = Table.of({"index": 0, "errorCode": 0, "baseOffset": offset})
     told = (Table.of({"name": "orders", "partitionResponses": (part,)}),)
     answer = Table.of({"responses": told})
@@ -46,12 +46,12 @@ def hidden_for(*exchanges):
     ("told", "age"),
     [
         # What the leader before has shown does not bound the new one.
-        ((produced(0, 600, OLD), read(2, 900, OLD)), 5_501),
-        ((produced(0, 1_500, NEW),), 4_001),
+        ((make_exchange(0, 600, OLD), read(2, 900, OLD)), 5_501),
+        ((make_exchange(0, 1_500, NEW),), 4_001),
         ((read(1, 1_500, NEW),), 4_001),
-        ((produced(1, 2_500, NEW),), 0),
+        ((make_exchange(1, 2_500, NEW),), 0),
         # A batch that is answered before it is copied says nothing.
-        ((produced(1, 2_500, NEW, acks=1),), 5_501),
+        ((make_exchange(1, 2_500, NEW, acks=1),), 5_501),
         ((), 5_501),
     ],
 )
@@ -75,13 +75,13 @@ LATE = Exchange("FETCH", 11, "r", 6_000, 6_001, Table.of({}), Table.of({}), NEW)
     ],
 )
 def test_an_answer_bounds_a_request_only_if_it_cannot_have_arrived_before(earliest_ms, age):
-    seen = SeenEnds((produced(1, 2_500, NEW),), {}, BATCHES, DECISIONS, ENTRIES)
+    seen = SeenEnds((make_exchange(1, 2_500, NEW),), {}, BATCHES, DECISIONS, ENTRIES)
     assert seen.not_shown_ms(PLACE, LATE.but(earliest_ms=earliest_ms)) == age
 
 
 def test_a_request_may_have_arrived_under_a_later_leader_that_has_shown_nothing_yet():
     """What the broker showed at 700 does not bound it as the leader that it is from 1,000 on."""
-    told = (read(2, 700, NEW), produced(1, 2_500, NEW))
+    told = (read(2, 700, NEW), make_exchange(1, 2_500, NEW))
     seen = SeenEnds(told, {}, BATCHES, DECISIONS, ENTRIES[:1])
     early = LATE.but(earliest_ms=900)
     assert seen.not_shown_ms(PLACE, early.but(received_ms=950)) == 0
@@ -98,7 +98,7 @@ def test_a_request_may_have_arrived_under_a_later_leader_that_has_shown_nothing_
 )
 def test_a_late_line_of_a_leader_that_came_back_may_be_one_of_its_earlier_term(earliest_ms, age):
     back = Decision(PLACE, OLD, 2, (1, 2, 3), (1, 2, 3), 3_000)
-    told = produced(1, 3_500, OLD).but(earliest_ms=earliest_ms)
+    told = make_exchange(1, 3_500, OLD).but(earliest_ms=earliest_ms)
     seen = SeenEnds((told,), {}, BATCHES, (*DECISIONS, back), ENTRIES[1:])
     assert seen.not_shown_ms(PLACE, LATE.but(broker=OLD, earliest_ms=6_000)) == age
 
@@ -107,7 +107,7 @@ def test_a_late_line_of_a_leader_that_came_back_may_be_one_of_its_earlier_term(e
 def test_a_late_line_of_a_single_brokers_reader_may_be_one_of_while_the_batch_was_appended(
     earliest_ms, age
 ):
-    exchanges = (produced(0, 600, NEW), produced(1, 4_000, NEW, acks=1))
+    exchanges = (make_exchange(0, 600, NEW), make_exchange(1, 4_000, NEW, acks=1))
     seen = SeenEnds(exchanges, {}, BATCHES, (), ENTRIES)
     assert seen.not_shown_ms(PLACE, LATE.but(earliest_ms=earliest_ms)) == age
 
@@ -120,12 +120,12 @@ def test_a_transaction_coordinator_has_read_what_stood_in_its_log_when_it_was_el
     decisions = tuple(each.but(partition=place) for each in DECISIONS)
     asks = Exchange("END_TXN", 5, "a", 6_000, 6_001, Table.of({}), Table.of({}), NEW)
 
-    def hidden(*entries):
+    def hidden_time(*entries):
         seen = SeenEnds((), {}, {}, decisions, entries)
         return seen.not_shown_ms(place, asks.but(earliest_ms=6_000))
 
-    assert hidden(before) == 0
-    assert hidden(before, since) == 4_001
+    assert hidden_time(before) == 0
+    assert hidden_time(before, since) == 4_001
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_transaction_coordinator_has_read_what_stood_in_its_log_when_it_was_el
     [(5_999, 0), (6_000, 4_001), (7_000, 4_001)],
 )
 def test_a_single_broker_may_hide_a_batch_while_its_request_is_under_way(answered_ms, age):
-    exchanges = (produced(0, 600, NEW), produced(1, answered_ms, NEW, acks=1))
+    exchanges = (make_exchange(0, 600, NEW), make_exchange(1, answered_ms, NEW, acks=1))
     seen = SeenEnds(exchanges, {}, BATCHES, (), ENTRIES)
     asks = Exchange("FETCH", 11, "r", 6_000, 6_001, Table.of({}), Table.of({}), NEW)
     assert seen.not_shown_ms(PLACE, asks.but(earliest_ms=6_000)) == age
@@ -148,13 +148,13 @@ def test_a_single_broker_may_hide_a_marker_while_its_request_is_under_way(answer
     marker = Table.of({"producerId": 7, "producerEpoch": 0, "topics": topics})
     others = marker.set("producerEpoch", 1)
 
-    def hidden(*markers):
+    def hidden_time(*markers):
         asked = Table.of({"markers": markers})
         told = Exchange("WRITE_TXN_MARKERS", 1, "c", 1_990, answered_ms, asked, Table.of({}), NEW)
-        exchanges = (produced(0, 600, NEW), told)
+        exchanges = (make_exchange(0, 600, NEW), told)
         seen = SeenEnds(exchanges, {}, BATCHES, (), entries)
         asks = Exchange("FETCH", 11, "r", 6_000, 6_001, Table.of({}), Table.of({}), NEW)
         return seen.not_shown_ms(PLACE, asks.but(earliest_ms=6_000))
 
-    assert hidden(marker) == age
-    assert hidden(others) == 0
+    assert hidden_time(marker) == age
+    assert hidden_time(others) == 0

@@ -36,7 +36,7 @@ def read(data, **how):
     return tuple(batches(data, "a.log", **how))
 
 
-def changed(data, at, new, *, batch=0):
+def change_header(data, at, new, *, batch=0):
     """Put other bytes into a batch's header and make its checksum right again."""
     start = read(data)[batch].position if batch else 0
     size = struct.unpack_from(">i", data, start + 8)[0] + 12
@@ -98,7 +98,7 @@ def test_compressed_records_that_are_damaged_under_a_right_checksum_are_refused(
     data = COMPRESSED.read_bytes()
     whole = read(data)[batch]
     middle = (61 + whole.size) // 2
-    damaged = changed(data, middle, b"\xff\xff\xff\xff\xff\xff", batch=batch)
+    damaged = change_header(data, middle, b"\xff\xff\xff\xff\xff\xff", batch=batch)
     with pytest.raises(RecordingError) as refused:
         read(damaged)
     assert refused.value.at in {whole.position, whole.position + 61}
@@ -262,7 +262,7 @@ def test_a_header_that_contradicts_itself_is_refused_although_its_checksum_is_ri
     at, new, sentence
 ):
     with pytest.raises(RecordingError, match=re.escape(sentence)):
-        read(changed(OUTPUT.read_bytes(), at, new))
+        read(change_header(OUTPUT.read_bytes(), at, new))
 
 
 def test_a_gap_between_offsets_is_only_allowed_in_a_compacted_topic():

@@ -8,7 +8,7 @@ import pytest
 
 from kipviz.messages.apis.shares.acknowledgements import decode_batches
 from kipviz.messages.errors import Errors
-from kipviz.recordings.answer_mutations import changed
+from kipviz.recordings.answer_mutations import mutate_answer
 from kipviz.recordings.followed_members import sharing
 from kipviz.recordings.followed_members.share_answer_text import STATES
 from kipviz.recordings.followed_members.share_requests import MEMBERS
@@ -42,14 +42,14 @@ CHANGED = [
 ]
 
 
-def followed(evidence: Evidence) -> tuple[Asked, ...]:
+def follow_members(evidence: Evidence) -> tuple[Asked, ...]:
     """Follow the members of the share groups of a recording."""
     return Acceptor(evidence).groups.judge_share_groups()
 
 
 @pytest.mark.parametrize("folder", FOLLOWED, ids=lambda f: f"{f.parent.name}-{f.name}")
 def test_every_answer_to_a_member_and_every_write_is_one_of_the_model_s(folder: Path) -> None:
-    verdicts = followed(of_recording(folder))
+    verdicts = follow_members(of_recording(folder))
     for verdict in verdicts:
         assert verdict.accepted, verdict
     asked = [v for v in verdicts if v.api in MEMBERS]
@@ -67,10 +67,10 @@ def test_an_answer_to_a_member_with_any_number_changed_is_not_accepted(
     name: str, every: int
 ) -> None:
     evidence = of_recording(RELEASE / name)
-    asked = dict.fromkeys(v.number for v in followed(evidence) if v.api in MEMBERS)
+    asked = dict.fromkeys(v.number for v in follow_members(evidence) if v.api in MEMBERS)
     answered = [(number, evidence.exchanges[number]) for number in asked]
     for number, exchange in answered[::every]:
-        for answer in changed(exchange.response):
+        for answer in mutate_answer(exchange.response):
             assert refused(evidence, number, exchange.but(response=answer)), (number, answer)
 
 
@@ -80,7 +80,7 @@ def test_a_write_with_any_number_changed_is_not_what_the_model_writes(name: str)
     for number, exchange in enumerate(evidence.exchanges):
         if exchange.api != "WRITE_SHARE_GROUP_STATE":
             continue
-        for request in changed(exchange.request):
+        for request in mutate_answer(exchange.request):
             assert refused(evidence, number, exchange.but(request=request)), (number, request)
 
 
@@ -89,7 +89,7 @@ def refused(evidence: Evidence, number: int, other: Exchange) -> bool:
     wire = evidence.exchanges
     exchanges = (*wire[:number], other, *wire[number + 1 :])
     try:
-        return any(not v.accepted for v in followed(evidence.but(exchanges=exchanges)))
+        return any(not v.accepted for v in follow_members(evidence.but(exchanges=exchanges)))
     except RecordingError:
         return True
 
@@ -114,7 +114,9 @@ def test_a_type_that_does_not_exist_is_judged_like_any_other_request() -> None:
         )
         wire = evidence.exchanges
         changed_wire = (*wire[:number], other, *wire[number + 1 :])
-        own = [v for v in followed(evidence.but(exchanges=changed_wire)) if v.number == number]
+        own = [
+            v for v in follow_members(evidence.but(exchanges=changed_wire)) if v.number == number
+        ]
         assert [v.accepted for v in own] == [True], types
         assert refused(evidence, number, other.but(response=exchange.response)), types
 
@@ -159,7 +161,7 @@ def test_a_fetch_whose_time_is_over_may_bring_nothing_though_the_state_was_read_
         request=fetch.request.set("maxWaitMs", waits),
         response=fetch.response.set("responses", topics),
     )
-    verdicts = followed(evidence.but(exchanges=(*wire[:at], empty)))
+    verdicts = follow_members(evidence.but(exchanges=(*wire[:at], empty)))
     assert [v.accepted for v in verdicts if v.number == at] == [accepted]
 
 
@@ -175,7 +177,7 @@ def test_a_leader_looks_at_who_waits_where_a_log_has_grown_that_members_read_and
 ) -> None:
     made: list[sharing.Sharing] = []
     monkeypatch.setattr(sharing.Sharing, "verdicts", lambda self: made.append(self) or iter(()))
-    followed(of_recording(RELEASE / name))
+    follow_members(of_recording(RELEASE / name))
     follower = made[0]
     logs = [context.logs["src-0"] for _, context in follower._contexts]
     ends = [(log.end_offset, log.high_watermark) for log in logs]

@@ -16,13 +16,13 @@ from kipviz.recordings.auditing.audit_evidence import (
 from kipviz.recordings.auditing.audit_rules import findings_together
 from kipviz.recordings.auditing.gathered_evidence import GatheredEvidence
 from kipviz.recordings.auditing.log_audit import audit_logs, audit_of, audit_plan
-from kipviz.recordings.auditing.partition_fold import joined, joined_extent
+from kipviz.recordings.auditing.partition_fold import join_stretches, joined_extent
 from kipviz.recordings.auditing.producer_fold import ProducerFold
 from kipviz.recordings.auditing.record_folds import ShareFold, TransactionFold
 from kipviz.recordings.auditing.single_evidence import findings_alone
 from kipviz.recordings.auditing.stretches import ExtentIn, OpenIn, read_stretch, stretches_of
 from tests.recordings.made_logs import START, batch, marker, transaction, write
-from tests.recordings.whole_folder import unpacked
+from tests.recordings.whole_folder import unpack_folder
 
 GROUPS, COORDINATOR, SHARES = (
     "__consumer_offsets-0",
@@ -138,7 +138,7 @@ def audit_in_stretches(folder, bytes_each, buckets, part_bytes, pieces_most=1_00
             else:
                 known.append(each)
     known += chain.from_iterable(
-        joined(ends) for ends in (*by_name.values(), *by_producer.values())
+        join_stretches(ends) for ends in (*by_name.values(), *by_producer.values())
     )
     ends = (
         joined_extent(e for _, e in sorted(found, key=lambda x: x[0])) for found in extents.values()
@@ -179,7 +179,7 @@ def test_wherever_a_log_is_cut_its_findings_are_those_of_the_whole(
 
 @pytest.mark.parametrize("bytes_each", [100, 1_000, 1 << 20])
 def test_what_kafka_wrote_may_be_cut_anywhere_too(tmp_path, bytes_each):
-    folder = unpacked(tmp_path)[0]
+    folder = unpack_folder(tmp_path)[0]
     assert audit_in_stretches(folder, bytes_each, 5, 1 << 20) == audit_logs([folder])
 
 
@@ -208,7 +208,7 @@ def test_neighbours_may_be_joined_in_any_order_before_the_rest(tmp_path_factory,
     ]
     for partition in rows_of:
         ends = [each.ends for each in everything if each.ends.partition == partition]
-        at_once = sorted(map(repr, joined(ends)))
+        at_once = sorted(map(repr, join_stretches(ends)))
         early = []
         for choice in joins:
             if len(ends) > 1:
@@ -216,7 +216,7 @@ def test_neighbours_may_be_joined_in_any_order_before_the_rest(tmp_path_factory,
                 fold = empty_fold(ends[k], begins=False)
                 early += [*fold.join(ends[k]), *fold.join(ends[k + 1])]
                 ends[k : k + 2] = [e for _, e in fold.open_ends(ends[k].number, 1)]
-        assert sorted(map(repr, chain(early, joined(ends)))) == at_once
+        assert sorted(map(repr, chain(early, join_stretches(ends)))) == at_once
 
 
 def test_one_large_partition_is_read_by_many_and_a_small_one_by_one(tmp_path):

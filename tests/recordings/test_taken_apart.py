@@ -46,7 +46,7 @@ def test_a_key_is_looked_for_in_the_internal_topic_of_its_type(kind, home) -> No
     """FindCoordinatorRequest.CoordinatorType; without a type it is a group."""
     said = {"key": "k"} | ({} if kind is None else {"keyType": kind})
     asks = exchange("FIND_COORDINATOR", 3, said, {"errorCode": 0, "nodeId": 5})
-    (found,) = coordinator_lookup.sought(asks, HOMES)
+    (found,) = coordinator_lookup.sought_keys(asks, HOMES)
     assert (found.key, found.home, found.kind) == ("k", home, kind or 0)
     assert found.recorded == (("error", "NONE"), ("node", 5))
 
@@ -63,7 +63,7 @@ def test_from_version_4_on_each_key_has_an_answer_of_its_own() -> None:
         {"keyType": 1, "coordinatorKeys": ["a", "b"]},
         {"coordinators": answers},
     )
-    found = [(each.key, each.recorded) for each in coordinator_lookup.sought(asks, HOMES)]
+    found = [(each.key, each.recorded) for each in coordinator_lookup.sought_keys(asks, HOMES)]
     assert found == [
         ("a", (("error", "NONE"), ("node", 5))),
         ("b", (("error", "COORDINATOR_NOT_AVAILABLE"), ("node", -1))),
@@ -73,8 +73,11 @@ def test_from_version_4_on_each_key_has_an_answer_of_its_own() -> None:
 def test_a_leader_is_told_and_nobody_as_long_as_it_has_written_nothing() -> None:
     five = (("error", "NONE"), ("node", 5))
     assert coordinator_lookup.NOBODY == (("error", "COORDINATOR_NOT_AVAILABLE"), ("node", -1))
-    assert coordinator_lookup.said_of(5, settled=True) == (five,)
-    assert coordinator_lookup.said_of(5, settled=False) == (five, coordinator_lookup.NOBODY)
+    assert coordinator_lookup.possible_answers(5, settled=True) == (five,)
+    assert coordinator_lookup.possible_answers(5, settled=False) == (
+        five,
+        coordinator_lookup.NOBODY,
+    )
 
 
 def test_who_may_not_know_a_coordinator_is_told_the_error_and_no_node() -> None:
@@ -85,8 +88,10 @@ def test_who_may_not_know_a_coordinator_is_told_the_error_and_no_node() -> None:
 # -- members of classic groups ----------------------------------------------------------------------------
 
 
-def asked(api: str, version: int, request: Any, response: Any = None) -> list[tuple[str, str, str]]:
-    found = join_answer_text.asked_of(exchange(api, version, request, response or {}))
+def split_request(
+    api: str, version: int, request: Any, response: Any = None
+) -> list[tuple[str, str, str]]:
+    found = join_answer_text.parts_of_request(exchange(api, version, request, response or {}))
     return [(each.group_id, each.member_id, each.instance_id) for each in found]
 
 
@@ -96,11 +101,13 @@ def test_several_members_may_leave_together_from_version_3_on() -> None:
         {"memberId": "C1.1", "groupInstanceId": None},
         {"memberId": "", "groupInstanceId": "i2"},
     ]
-    assert asked("LEAVE_GROUP", 3, {"groupId": "g", "members": members}) == [
+    assert split_request("LEAVE_GROUP", 3, {"groupId": "g", "members": members}) == [
         ("g", "C1.1", ""),
         ("g", "", "i2"),
     ]
-    assert asked("LEAVE_GROUP", 2, {"groupId": "g", "memberId": "C1.1"}) == [("g", "C1.1", "")]
+    assert split_request("LEAVE_GROUP", 2, {"groupId": "g", "memberId": "C1.1"}) == [
+        ("g", "C1.1", "")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -128,17 +135,20 @@ def test_who_leaves_is_told_of_itself_or_refused_with_all_the_others(
     who = {"memberId": "C1.1", "groupInstanceId": None}
     said = {"groupId": "g", "members": [who], **who}
     leaves = exchange("LEAVE_GROUP", version, said, response)
-    (asking,) = join_answer_text.asked_of(leaves)
+    (asking,) = join_answer_text.parts_of_request(leaves)
     error, member = told
-    assert join_answer_text.recorded_of(leaves, asking) == (("error", error), ("member", member))
+    assert join_answer_text.recorded_answer(leaves, asking) == (
+        ("error", error),
+        ("member", member),
+    )
 
 
 def test_a_heartbeat_speaks_of_its_generation_and_hears_one_error() -> None:
     said = {"groupId": "g", "memberId": "C1.1", "generationId": 4}
     beats = exchange("HEARTBEAT", 3, said, {"errorCode": 27})
-    (asking,) = join_answer_text.asked_of(beats)
+    (asking,) = join_answer_text.parts_of_request(beats)
     assert asking.generation == 4
-    assert join_answer_text.recorded_of(beats, asking) == (("error", "REBALANCE_IN_PROGRESS"),)
+    assert join_answer_text.recorded_answer(beats, asking) == (("error", "REBALANCE_IN_PROGRESS"),)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +156,7 @@ def test_a_heartbeat_speaks_of_its_generation_and_hears_one_error() -> None:
 )
 def test_what_is_no_consumer_or_names_no_assignor_subscribes_to_nothing(said) -> None:
     request = {"groupId": "g", "memberId": "", "protocolType": "consumer", **said}
-    (asking,) = join_answer_text.asked_of(
+    (asking,) = join_answer_text.parts_of_request(
         exchange("JOIN_GROUP", 5, request, {"memberId": "C1.1"}, client="C1")
     )
     assert (asking.subscription.topic, asking.client_id, asking.named) == ("", "C1", "C1.1")
@@ -232,7 +242,7 @@ def test_a_topic_is_named_by_its_name_or_its_id_under_either_word() -> None:
     names = {"id-1": "src"}
     topics = table([{"name": "out", "partitions": [0, 2]}, {"topicId": "id-1", "partitions": [1]}])
     assert answer_text.partitions_of(topics, names) == ("out-0", "out-2", "src-1")
-    assert answer_text.named(table({"topic": "id-9"}), names) == "id-9"
+    assert answer_text.topic_name(table({"topic": "id-9"}), names) == "id-9"
     assert answer_text.sayings((("error", "NONE"), ("node", None), ("ids", (1, (2,))))) == (
         "NONE, node none, ids (1; (2))"
     )
@@ -243,8 +253,8 @@ def test_a_request_to_leave_that_failed_as_a_whole_says_nothing_of_a_member() ->
     request = {"groupId": "g", "members": [{"memberId": "m", "groupInstanceId": None}]}
     for code, member in ((16, "NONE"), (0, "no answer")):
         leaves = exchange("LEAVE_GROUP", 4, request, {"errorCode": code, "members": []})
-        (asking,) = join_answer_text.asked_of(leaves)
-        assert dict(join_answer_text.recorded_of(leaves, asking))["member"] == member
+        (asking,) = join_answer_text.parts_of_request(leaves)
+        assert dict(join_answer_text.recorded_answer(leaves, asking))["member"] == member
 
 
 def test_a_read_of_a_state_names_the_leader_s_epoch() -> None:
@@ -257,7 +267,7 @@ def test_a_read_of_a_state_names_the_leader_s_epoch() -> None:
         {"groupId": "g", "topics": [{"topicId": "T", "partitions": [part]}]},
         {"results": [{"topicId": "T", "partitions": [told]}]},
     )
-    (found,) = share_answer_text.told_of((reads,))["g:T:0"]
+    (found,) = share_answer_text.coordinator_requests((reads,))["g:T:0"]
     assert found.message == ReadShareGroupState("g:T:0", 7)
 
 

@@ -14,14 +14,14 @@ from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.request_context.appends import SeenEnds
 from kipviz.recordings.request_context.office import Office
-from tests.recordings.unpacked import FOLDERS, evidence_of_three, unpacked
+from tests.recordings.unpacked import FOLDERS, evidence_of_three, unpack
 
 RECORDED = FOLDERS / "three-4.4.0.zip"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return unpacked(RECORDED, tmp_path_factory.mktemp("three"))
+    return unpack(RECORDED, tmp_path_factory.mktemp("three"))
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def evidence(folder):
     return evidence_of_three(folder)
 
 
-def refused(evidence, api):
+def list_refused(evidence, api):
     """Return (API, first thing said) of the refused answers of one API."""
     acceptor = Acceptor(evidence)
     asked = (a for n, x in enumerate(acceptor.exchanges) if x.api == api for a in acceptor.of(n, x))
@@ -46,17 +46,17 @@ def test_every_answer_of_three_brokers_is_one_that_the_model_could_have_given(ev
 def test_a_broker_without_a_block_of_producer_ids_says_that_it_is_loading(evidence, monkeypatch):
     # A coordinator that reads its log after an election says the same.
     monkeypatch.setattr(Office, "may_load", lambda *_: False)
-    assert refused(evidence, "INIT_PRODUCER_ID") == set()
+    assert list_refused(evidence, "INIT_PRODUCER_ID") == set()
     used_up = lambda me, x: (me._following(x) or 0) % 1_000 == 0  # noqa: E731
     monkeypatch.setattr(GivenIds, "block_is_due", used_up)
-    assert refused(evidence, "INIT_PRODUCER_ID") == {
+    assert list_refused(evidence, "INIT_PRODUCER_ID") == {
         ("INIT_PRODUCER_ID", "COORDINATOR_LOAD_IN_PROGRESS")
     }
 
 
 def test_a_new_leader_may_tell_an_older_high_watermark_for_any_time(evidence, monkeypatch):
     monkeypatch.setattr(SeenEnds, "not_shown_ms", lambda *_, **__: 0)
-    assert refused(evidence, "FETCH") == {("FETCH", "NONE")}
+    assert list_refused(evidence, "FETCH") == {("FETCH", "NONE")}
 
 
 def test_the_folders_open_in_the_stepper_as_one_cluster(folder):

@@ -15,7 +15,7 @@ from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.inconclusive import FENCED
 from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.request_context import office
-from tests.recordings.unpacked import FOLDERS, evidence_of_three, unpacked
+from tests.recordings.unpacked import FOLDERS, evidence_of_three, unpack
 
 RECORDED = FOLDERS / "three-4.3.1.zip"
 PROGRAMS = {10: 8011, 11: 8012, 21: 8022}
@@ -23,7 +23,7 @@ PROGRAMS = {10: 8011, 11: 8012, 21: 8022}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return unpacked(RECORDED, tmp_path_factory.mktemp("three"))
+    return unpack(RECORDED, tmp_path_factory.mktemp("three"))
 
 
 @pytest.fixture(scope="module")

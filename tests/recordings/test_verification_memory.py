@@ -51,7 +51,7 @@ class Case:
             log = append(log, entry.batch)
         return replicate(log)
 
-    def remembered(self):
+    def list_remembered(self):
         """Return what may be remembered when the batch that was sent last is handled behind all that the log took."""
         told = (self.exchanges, self.sent, self.entries, self.log_after)
         last = ("p0-a", len(self.exchanges) - 1)

@@ -22,7 +22,7 @@ assert kipviz.accept(sys.argv[1]).accepted
 """
 
 
-def packed(into: Path) -> Path:
+def pack(into: Path) -> Path:
     with zipfile.ZipFile(into / f"{FOLDER.name}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(each for each in FOLDER.rglob("*") if each.is_file()):
             archive.write(file, file.relative_to(FOLDER))
@@ -34,7 +34,7 @@ def test_a_folder_that_is_there_is_read_where_it_is():
 
 
 def test_what_is_in_a_zip_file_gives_the_answers_and_the_run_of_the_folder(tmp_path):
-    found = folder_at(packed(tmp_path))
+    found = folder_at(pack(tmp_path))
     assert found.name == FOLDER.name
     assert str(kipviz.accept(found)) == str(kipviz.accept(FOLDER))
     assert kipviz.rebuild(found).text() == kipviz.rebuild(FOLDER).text()
@@ -61,13 +61,13 @@ def test_a_file_that_is_no_zip_file_is_one_sentence(tmp_path):
 
 
 def test_more_than_may_be_read_is_not_unpacked(tmp_path, monkeypatch):
-    place = packed(tmp_path)
+    place = pack(tmp_path)
     monkeypatch.setenv("KIPVIZ_FILE_BYTES_MAX", "1000")
     with pytest.raises(RecordingError, match=r"\.zip: It unpacks to [\d,]+ bytes, and at"):
         folder_at(place)
 
 
-def refused(place: Path) -> str:
+def read_refusal(place: Path) -> str:
     with pytest.raises(RecordingError) as found:
         folder_at(place)
     return found.value.why
@@ -77,7 +77,7 @@ def test_what_asks_for_gigabytes_before_its_first_byte_is_not_unpacked(tmp_path)
     for way, number in ((zipfile.ZIP_LZMA, 14), (zipfile.ZIP_BZIP2, 12)):
         with zipfile.ZipFile(tmp_path / "logs.zip", "w", way) as archive:
             archive.writestr("src-0/0.log", b"plain")
-        assert refused(tmp_path / "logs") == (
+        assert read_refusal(tmp_path / "logs") == (
             f"src-0/0.log is packed by method {number}; only stored (0) and deflated (8) files are read."
         )
 
@@ -87,7 +87,7 @@ def test_a_million_empty_files_are_more_than_may_be_read(tmp_path, monkeypatch):
         for number in range(300):
             archive.writestr(f"src-{number}/0.log", b"")
     monkeypatch.setenv("KIPVIZ_FILE_BYTES_MAX", "1000000")
-    assert refused(tmp_path / "logs") == (
+    assert read_refusal(tmp_path / "logs") == (
         "It unpacks to 1,228,800 bytes, and at most 1,000,000 are read; KIPVIZ_FILE_BYTES_MAX allows more."
     )
 
@@ -95,7 +95,7 @@ def test_a_million_empty_files_are_more_than_may_be_read(tmp_path, monkeypatch):
 def test_folders_that_are_nested_a_thousand_deep_are_one_sentence(tmp_path):
     with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
         archive.writestr("a/" * 1_900 + "0.log", b"")
-    assert refused(tmp_path / "logs") in (
+    assert read_refusal(tmp_path / "logs") in (
         "Its folders are nested too deeply.",
         "It cannot be unpacked: File name too long.",
     )
@@ -106,14 +106,14 @@ def test_a_file_without_a_name_is_one_sentence(tmp_path):
         archive.writestr("namely", b"")
     data = (tmp_path / "logs.zip").read_bytes().replace(b"namely", b"\x00amely")
     (tmp_path / "logs.zip").write_bytes(data)
-    assert refused(tmp_path / "logs").startswith("It cannot be unpacked: ")
+    assert read_refusal(tmp_path / "logs").startswith("It cannot be unpacked: ")
 
 
 def test_what_is_refused_leaves_no_folder_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with zipfile.ZipFile(tmp_path / "logs.zip", "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("src-0/0.log", b"plain")
-    refused(tmp_path / "logs")
+    read_refusal(tmp_path / "logs")
     assert [each.name for each in tmp_path.iterdir()] == ["logs.zip"]
 
 
@@ -122,6 +122,6 @@ def test_a_name_in_no_alphabet_is_one_sentence(tmp_path):
         archive.writestr("häfen-0/0.log", b"")
     data = (tmp_path / "logs.zip").read_bytes().replace("ä".encode(), b"\xe4\xe4")
     (tmp_path / "logs.zip").write_bytes(data)
-    assert refused(tmp_path / "logs").startswith(
+    assert read_refusal(tmp_path / "logs").startswith(
         "It cannot be unpacked: 'utf-8' codec can't decode"
     )

@@ -15,7 +15,7 @@ from kipviz.recordings.request_context.handmade_requests import Sent
 FOLDERS = Path(__file__).parent / "folders"
 
 
-def unpacked(recorded: Path, into: Path) -> Path:
+def unpack(recorded: Path, into: Path) -> Path:
     """Unpack a recording; return the folder that it is in now."""
     with zipfile.ZipFile(recorded) as kept:
         kept.extractall(into)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.recordings.unpacked import FOLDERS
-from tests.recordings.unpacked import unpacked as unpacked_in
+from tests.recordings.unpacked import unpack as unpacked_in
 
 RECORDED = FOLDERS / "kafka-4.4.0.zip"
 
 
-def unpacked(into: Path) -> tuple[Path, Path]:
+def unpack_folder(into: Path) -> tuple[Path, Path]:
     """Unpack the recording; return the folder of logs and the request log."""
     unpacked_in(RECORDED, into)
     return into / "kafka-logs", into / "kafka-request.log"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipviz.records.balance import balanced
+from kipviz.records.balance import balance_partitions
 
 PARTITIONS = ("a-0", "a-1", "a-2", "b-0", "b-1", "c-0")
 MEMBERS = ("m1", "m2", "m3")
@@ -19,7 +19,7 @@ TOPICS = st.lists(st.sampled_from(("a", "b", "c")), unique=True).map(tuple)
     ),
 )
 def test_everybody_gets_of_its_topics_and_no_move_would_make_it_more_even(topics, had):
-    shares = balanced(PARTITIONS, topics, had)
+    shares = balance_partitions(PARTITIONS, topics, had)
     given_out = sorted(p for mine in shares.values() for p in mine)
     wanted = {topic for mine in topics.values() for topic in mine}
     assert given_out == [p for p in PARTITIONS if p[0] in wanted]
@@ -33,7 +33,7 @@ def test_everybody_gets_of_its_topics_and_no_move_would_make_it_more_even(topics
 def test_who_has_a_partition_keeps_it_while_that_is_even():
     topics = {"m1": ("a", "b"), "m2": ("a",)}
     had = {"m1": ("a-2", "b-0", "b-1"), "m2": ("a-0", "a-1")}
-    assert balanced(PARTITIONS[:5], topics, had) == {
+    assert balance_partitions(PARTITIONS[:5], topics, had) == {
         "m1": ("a-2", "b-0", "b-1"),
         "m2": ("a-0", "a-1"),
     }
@@ -42,8 +42,8 @@ def test_who_has_a_partition_keeps_it_while_that_is_even():
 def test_of_two_that_say_that_they_have_it_one_keeps_it():
     topics = {"m1": ("a",), "m2": ("a", "c")}
     had = {"m1": ("a-0",), "m2": ("a-0",)}
-    assert balanced(("a-0", "c-0"), topics, had) == {"m1": ("a-0",), "m2": ("c-0",)}
+    assert balance_partitions(("a-0", "c-0"), topics, had) == {"m1": ("a-0",), "m2": ("c-0",)}
 
 
 def test_what_nobody_wants_stays_nobodys():
-    assert balanced(("a-0", "b-0"), {"m1": ("a",)}, {}) == {"m1": ("a-0",)}
+    assert balance_partitions(("a-0", "b-0"), {"m1": ("a",)}, {}) == {"m1": ("a-0",)}

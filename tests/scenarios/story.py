@@ -24,7 +24,7 @@ from kipviz.scenarios.script import Chapter
 
 
 @cache
-def played(name: str, under: str) -> tuple[Trace, tuple[Chapter, ...]]:
+def play_once(name: str, under: str) -> tuple[Trace, tuple[Chapter, ...]]:
     """A scenario, played under a design once for all tests."""
     return scenario(name).play(design(under))
 
@@ -42,7 +42,7 @@ def nodes(trace: Trace) -> list[Node]:
 
 def after(name: str, under: str, title: str) -> World:
     """The world at the end of the chapter of this title."""
-    trace, chapters = played(name, under)
+    trace, chapters = play_once(name, under)
     chapter = next(c for c in chapters if c.title == title)
     world: World = nodes(trace)[chapter.end].world
     return world

@@ -5,11 +5,11 @@ from __future__ import annotations
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.transactions.transactions import EndTxn
-from tests.scenarios.story import after, markers, nodes, played
+from tests.scenarios.story import after, markers, nodes, play_once
 
 
-def thrown(name: str) -> list[tuple[str, str]]:
-    trace, _ = played(name, "kafka")
+def list_thrown(name: str) -> list[tuple[str, str]]:
+    trace, _ = play_once(name, "kafka")
     return [
         (event.call, event.raised)
         for node in nodes(trace)
@@ -19,11 +19,11 @@ def thrown(name: str) -> list[tuple[str, str]]:
 
 
 def test_who_loses_its_name_can_end_nothing_and_another_principal_can() -> None:
-    trace, _ = played("kip-11-name-lost", "kafka")
+    trace, _ = play_once("kip-11-name-lost", "kafka")
     sent = [e.message for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
     assert not any(isinstance(message, EndTxn) for message in sent)
     error = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
-    assert thrown("kip-11-name-lost") == [
+    assert list_thrown("kip-11-name-lost") == [
         ("sendOffsetsToTransaction", f"TxnOffsetCommit: {error}"),
         ("initTransactions", f"FindCoordinator: {error}"),
     ]
@@ -34,8 +34,8 @@ def test_who_loses_its_name_can_end_nothing_and_another_principal_can() -> None:
 
 
 def test_who_loses_its_source_ends_the_transaction_by_its_name_and_reads_nothing() -> None:
-    trace, _ = played("kip-11-source-lost", "kafka")
-    assert thrown("kip-11-source-lost") == [
+    trace, _ = play_once("kip-11-source-lost", "kafka")
+    assert list_thrown("kip-11-source-lost") == [
         ("sendOffsetsToTransaction", "TxnOffsetCommit: TOPIC_AUTHORIZATION_FAILED"),
         ("poll", "OffsetFetch: TOPIC_AUTHORIZATION_FAILED"),
     ]

@@ -11,7 +11,7 @@ from kipviz.cluster.timing.durations import DURATIONS
 from kipviz.cluster.timing.record_timestamps import horizon_of
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.setting_changes import changed
+from kipviz.scenarios.setting_changes import apply_changes
 from tests.scenarios.story import after
 
 STORY = "kip-1106-passed-over"
@@ -21,7 +21,7 @@ SPEC = scenario(STORY).spec
 def read_by(reset: str) -> list[str]:
     """What poll() brings in the story's run under another policy."""
     story = scenario(STORY)
-    spec, _ = changed(story.spec, design("kafka"), [f"app-1.auto_offset_reset={reset}"])
+    spec, _ = apply_changes(story.spec, design("kafka"), [f"app-1.auto_offset_reset={reset}"])
     trace, _ = story.but(spec=spec).play(design("kafka"))
     return [record.value for record in trace.world.applications["app-1"].consumer.records]
 

@@ -12,7 +12,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, RecordsMoved, TransactionDecided
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import LIBRARY, scenario
-from tests.scenarios.story import moves, nodes, played
+from tests.scenarios.story import moves, nodes, play_once
 from tests.scenarios.test_kip_1289_drafts import OF_THE_DRAFTS
 
 DRAFT, FLINK, INGRESS = (f"{prefix}-" for prefix in OF_THE_DRAFTS)
@@ -84,7 +84,7 @@ def test_every_story_of_the_drafts_plays_a_scenario_or_is_the_normal_flow() -> N
 
 def resolved_at(name: str, design: str, offset: int) -> int:
     """Return the step at which a record of src-0 becomes ACKNOWLEDGED."""
-    trace, _ = played(name, design)
+    trace, _ = play_once(name, design)
     return next(
         step
         for step, node in enumerate(nodes(trace))
@@ -142,7 +142,7 @@ def test_a_late_outcome_frees_the_next_vote_where_the_epoch_is_the_same_and_reco
 def test_the_member_that_beats_is_refused_and_the_vote_of_the_other_one_is_aborted_with_it() -> (
     None
 ):
-    trace, _ = played("kip-1289-flink-shuffle-epoch", "draft-late+member_epoch=the_current_one")
+    trace, _ = play_once("kip-1289-flink-shuffle-epoch", "draft-late+member_epoch=the_current_one")
     staged = [(m.first, m.member_id) for m in moves(trace) if m.after is RecordState.TX_PENDING]
     assert staged == [(100, "M1")]
     raised = [
@@ -158,7 +158,7 @@ def test_the_member_that_beats_is_refused_and_the_vote_of_the_other_one_is_abort
 
 def deliveries(name: str, design: str) -> list[int]:
     """Return the delivery counts with which record 100 was acquired, in order."""
-    trace, _ = played(name, design)
+    trace, _ = play_once(name, design)
     return [m.delivery_count for m in moves(trace) if m.after is RecordState.ACQUIRED]
 
 
@@ -177,7 +177,7 @@ def test_after_a_failover_an_abort_leaves_the_delivery_count_of_a_durable_vote(
 
 
 def test_after_the_member_has_left_an_abort_frees_its_record_for_another_member() -> None:
-    trace, _ = played("kip-1289-draft-closed-abort", "draft-late")
+    trace, _ = play_once("kip-1289-draft-closed-abort", "draft-late")
     assert [m.member_id for m in moves(trace) if m.after is RecordState.ACQUIRED] == ["M1", "M2"]
 
 
@@ -199,7 +199,7 @@ def test_an_acknowledgement_that_loses_the_merge_is_undone_by_the_next_leader(
 def test_of_two_copies_in_two_transactions_the_delivery_that_is_named_decides_which_one_commits(
     design: str, committed: int
 ) -> None:
-    trace, _ = played("kip-1289-draft-same-holder-next", design)
+    trace, _ = play_once("kip-1289-draft-same-holder-next", design)
     decided = [e for node in nodes(trace) for e in node.events if isinstance(e, TransactionDecided)]
     assert [at for at, each in enumerate(decided, 1) if each.committed] == [committed]
     assert len(decided) == 2
@@ -208,7 +208,7 @@ def test_of_two_copies_in_two_transactions_the_delivery_that_is_named_decides_wh
 def test_refused_at_each_restart_a_record_reaches_its_delivery_limit_and_is_lost() -> None:
     name = "kip-1289-flink-restart-loop"
     assert deliveries(name, "draft-late+member_epoch=the_current_one") == [1, 2]
-    trace, _ = played(name, "draft-late+member_epoch=the_current_one")
+    trace, _ = play_once(name, "draft-late+member_epoch=the_current_one")
     events = (e for node in nodes(trace) for e in node.events)
     thrown = [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
     assert thrown == ["TxnShareAcknowledge: STALE_MEMBER_EPOCH"] * 2

@@ -16,7 +16,7 @@ from kipviz.properties.verdict import BROKEN
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import LIBRARY, scenario
-from tests.scenarios.story import committed_outputs, nodes, played, states_of
+from tests.scenarios.story import committed_outputs, nodes, play_once, states_of
 
 # Of each design: the states that record 100 goes through in memory, the committed outputs, and what breaks.
 ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
@@ -260,7 +260,7 @@ OF_THE_DRAFTS = ("kip-1289-draft", "kip-1289-flink", "kip-1289-ingress")
 def test_a_story_ends_as_pinned(story: str) -> None:
     assert [design for design, *_ in ENDS[story]] == list(scenario(story).designs)
     for design, states, outputs, broken in ENDS[story]:
-        trace, _ = played(story, design)
+        trace, _ = play_once(story, design)
         assert " ".join(state.name for state in states_of(trace, 100)) == states, design
         assert sum(committed_outputs(trace.world).values()) == outputs, design
         judged = judge_to_the_end(runs.play(story, design))
@@ -287,7 +287,7 @@ def starts(trace: Trace) -> list[int]:
 
 
 def test_after_a_scale_down_the_start_offset_waits_for_a_transaction_that_nobody_ends() -> None:
-    trace, _ = played("kip-1289-flink-scale-down", "repaired")
+    trace, _ = play_once("kip-1289-flink-scale-down", "repaired")
     (known,) = (
         transaction
         for role in trace.world.roles.values()
@@ -301,7 +301,7 @@ def test_after_a_scale_down_the_start_offset_waits_for_a_transaction_that_nobody
 
 
 def test_after_a_stage_write_whose_answer_was_lost_memory_and_log_say_two_things() -> None:
-    trace, _ = played("kip-1289-draft-lost-answer", "draft-late")
+    trace, _ = play_once("kip-1289-draft-lost-answer", "draft-late")
     back = next(
         node
         for node in nodes(trace)
@@ -324,8 +324,8 @@ def test_a_timer_that_is_not_armed_again_leaves_the_record_with_a_member_that_ha
     None
 ):
     story = "kip-1289-draft-lost-answer"
-    freed, _ = played(story, "draft-late")
-    kept, _ = played(story, "draft-late+rollback_lock=no_timer")
+    freed, _ = play_once(story, "draft-late")
+    kept, _ = play_once(story, "draft-late+rollback_lock=no_timer")
     assert "the lock of src-0@100 runs out" in runs.labels(runs.play(story, "draft-late"))
     assert states_of(freed, 100)[-1].name == "AVAILABLE"
     assert states_of(kept, 100)[-1].name == "ACQUIRED"
@@ -333,7 +333,7 @@ def test_a_timer_that_is_not_armed_again_leaves_the_record_with_a_member_that_ha
 
 
 def test_in_the_ingress_the_task_reads_the_copy_and_the_share_group_is_done_before() -> None:
-    trace, _ = played("kip-1289-ingress", "draft-late")
+    trace, _ = play_once("kip-1289-ingress", "draft-late")
     assert starts(trace) == [101]
     assert dict(committed_outputs(trace.world, "output-A-0")) == {"ingress-0@0": 1}
     assert dict(committed_outputs(trace.world, "ingress-0")) == {"src-0@100": 1}

@@ -15,8 +15,8 @@ from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
-from tests.clients.parts import changed
-from tests.scenarios.story import after, committed_outputs, nodes, played
+from tests.clients.parts import change
+from tests.scenarios.story import after, committed_outputs, nodes, play_once
 
 OLD, GONE = "kip-1289-corner-8-snapshot", "kip-1289-corner-8-gone"
 ONE_BEFORE = "repaired+member_epoch=the_current_or_the_one_before"
@@ -32,7 +32,7 @@ def test_the_staging_says_the_epoch_of_the_snapshot_though_the_consumer_knows_an
     consumer = consumer_of(after(OLD, "repaired", "app-2 joins, app-1 sends a heartbeat"))
     assert consumer.member_epoch == 4
     assert consumer.handover.snapshot == ("M1", 3)
-    trace, _ = played(OLD, "repaired")
+    trace, _ = play_once(OLD, "repaired")
     sent = [e.message for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
     (asked,) = [m for m in sent if isinstance(m, TxnShareAcknowledge)]
     assert (asked.member_id, asked.member_epoch) == ("M1", 3)
@@ -66,7 +66,7 @@ def test_a_design_that_compares_the_epoch_aborts_the_work(
     story: str, thrown: dict[str, list[str]]
 ) -> None:
     for under, expected in thrown.items():
-        trace, _ = played(story, under)
+        trace, _ = play_once(story, under)
         returned = [e for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)]
         commits = [e.raised for e in returned if e.call == "commitTransaction" and e.raised]
         assert commits == expected
@@ -78,7 +78,7 @@ def test_a_snapshot_is_whole_at_every_moment_and_changes_nothing_in_the_consumer
     story: str,
 ) -> None:
     """That is what makes it safe beside poll(): it can be taken between any two steps of a run."""
-    trace, _ = played(story, "repaired")
+    trace, _ = play_once(story, "repaired")
     told: set[tuple[str, int]] = set()
     waiting = 0
     for node in nodes(trace):
@@ -87,7 +87,7 @@ def test_a_snapshot_is_whole_at_every_moment_and_changes_nothing_in_the_consumer
         waiting += node.world.applications["app-1"].waiting and consumer.to_send is None
         taken = sharing.share_group_metadata(consumer)
         assert taken.handover.snapshot in told
-        assert changed(taken, snapshot=consumer.handover.snapshot) == consumer
+        assert change(taken, snapshot=consumer.handover.snapshot) == consumer
     assert waiting
     assert len(told) > 1
 

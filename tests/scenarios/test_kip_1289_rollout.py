@@ -14,13 +14,13 @@ from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.studies.test_plan import rollout
-from tests.scenarios.story import committed_outputs, nodes, played, states_of
+from tests.scenarios.story import committed_outputs, nodes, play_once, states_of
 
 S = RecordState
 
 
 def test_a_client_that_was_there_before_hears_of_the_level_with_its_next_connection() -> None:
-    trace, chapters = played("kip-1289-rollout", "repaired")
+    trace, chapters = play_once("kip-1289-rollout", "repaired")
     finalized = next(c for c in chapters if c.title.startswith("Phase 3")).end
     thrown = [
         step
@@ -50,7 +50,7 @@ def test_a_level_that_is_taken_back_is_told_by_a_broker_and_ends_the_producer() 
 
 
 def test_below_the_level_nothing_is_sent_and_the_output_is_aborted() -> None:
-    trace, _ = played("kip-1289-corner-9-abort", "as-written")
+    trace, _ = play_once("kip-1289-corner-9-abort", "as-written")
     sent = [e for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
     assert not any(isinstance(event.message, TxnShareAcknowledge) for event in sent)
     assert any(isinstance(e.message, EndTxn) and not e.message.committed for e in sent)
@@ -62,7 +62,7 @@ def test_below_the_level_nothing_is_sent_and_the_output_is_aborted() -> None:
 def test_the_loop_of_the_text_throws_the_refusal_again_and_leaves_its_transaction_open(
     under: str,
 ) -> None:
-    trace, _ = played("kip-1289-corner-9", under)
+    trace, _ = play_once("kip-1289-corner-9", under)
     sent = [e for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
     assert not any(isinstance(event.message, TxnShareAcknowledge | EndTxn) for event in sent)
     ended = next(n for n in nodes(trace) if n.world.applications["app-1"].ended)
@@ -85,7 +85,7 @@ def test_the_loop_of_the_text_throws_the_refusal_again_and_leaves_its_transactio
 def test_a_vote_in_memory_outlives_its_hook_and_a_durable_one_does_not_need_it(
     under: str, path: list[RecordState]
 ) -> None:
-    trace, _ = played("kip-1289-small-downgrade", under)
+    trace, _ = play_once("kip-1289-small-downgrade", under)
     assert states_of(trace, 100) == path
     assert committed_outputs(trace.world) == {"src-0@100": 1}
 

@@ -6,15 +6,15 @@ import pytest
 
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.events import CallReturned
-from kipviz.studies.review_findings.findings import NOT_BROKEN, SEEN, shown
+from kipviz.studies.review_findings.findings import NOT_BROKEN, SEEN, show_finding
 from kipviz.studies.review_findings.reviews import finding
-from tests.scenarios.story import committed_outputs, nodes, played, states_of
+from tests.scenarios.story import committed_outputs, nodes, play_once, states_of
 
 ONE, TWO = "kip-1289-corner-11-one-leader", "kip-1289-corner-11-two-leaders"
 
 
 def test_each_partition_has_a_vote_and_a_participant_of_its_own() -> None:
-    trace, _ = played("kip-1289-several-partitions", "repaired")
+    trace, _ = play_once("kip-1289-several-partitions", "repaired")
     assert committed_outputs(trace.world) == {"src-0@100": 1, "src-1@200": 1, "pay-0@300": 1}
     most = max(
         len(known.partitions)
@@ -29,7 +29,7 @@ def test_each_partition_has_a_vote_and_a_participant_of_its_own() -> None:
 
 
 def test_by_the_group_alone_one_partition_is_enlisted_for_all_votes() -> None:
-    trace, _ = played("kip-1289-several-partitions", "as-written")
+    trace, _ = play_once("kip-1289-several-partitions", "as-written")
     most = max(
         len(known.partitions)
         for node in nodes(trace)
@@ -54,18 +54,18 @@ def test_by_the_group_alone_one_partition_is_enlisted_for_all_votes() -> None:
 def test_the_good_half_is_given_back_in_time_by_one_leader_and_by_no_two(
     story: str, under: str, verdict: str
 ) -> None:
-    assert shown(finding("Q").but(scenario=story, design=under)).verdict == verdict
+    assert show_finding(finding("Q").but(scenario=story, design=under)).verdict == verdict
 
 
 def test_a_leader_gives_back_what_it_staged_and_the_record_is_its_members_again() -> None:
-    trace, _ = played(ONE, "finding-Q")
+    trace, _ = play_once(ONE, "finding-Q")
     assert [s.name for s in states_of(trace, 100)][:3] == ["ACQUIRED", "TX_PENDING", "ACQUIRED"]
 
 
 @pytest.mark.parametrize("story", [ONE, TWO])
 @pytest.mark.parametrize("under", ["repaired", "finding-Q", "as-written"])
 def test_half_of_a_call_can_not_be_committed_in_any_reading(story: str, under: str) -> None:
-    trace, _ = played(story, under)
+    trace, _ = play_once(story, under)
     returned = [e for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)]
     commits = [e.raised for e in returned if e.call == "commitTransaction"]
     assert commits == ["TxnShareAcknowledge: INVALID_RECORD_STATE"]

@@ -18,12 +18,12 @@ from kipviz.scenarios.applications import session_programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
-from tests.scenarios.story import committed_outputs, nodes, played
+from tests.scenarios.story import committed_outputs, nodes, play_once
 
 WRITTEN = {"src-0@100": 1, "src-0@101": 1}
 
 
-def sent(trace, kind):
+def list_sent(trace, kind):
     return [
         event
         for node in nodes(trace)
@@ -32,28 +32,30 @@ def sent(trace, kind):
     ]
 
 
-def decided(trace):
+def list_decisions(trace):
     events = [event for node in nodes(trace) for event in node.events]
     return [event.committed for event in events if isinstance(event, TransactionDecided)]
 
 
 @pytest.mark.parametrize("under", ["repaired", "kip-1310"])
 def test_what_a_checkpoint_counts_as_written_is_aborted_when_nobody_beats(under: str) -> None:
-    trace, _ = played("kip-1309-nobody-beats", under)
-    assert decided(trace) == [False]
+    trace, _ = play_once("kip-1309-nobody-beats", under)
+    assert list_decisions(trace) == [False]
     assert committed_outputs(trace.world) == {}
-    (told,) = [event.message.error for event in sent(trace, EndTxnResponse)]
+    (told,) = [event.message.error for event in list_sent(trace, EndTxnResponse)]
     assert told is Errors.INVALID_TXN_STATE
 
 
 def test_a_committer_may_beat_in_the_name_of_a_dead_writer() -> None:
-    trace, _ = played("kip-1309-committer-beats", "repaired")
-    beats = sent(trace, TxnHeartbeat)
+    trace, _ = play_once("kip-1309-committer-beats", "repaired")
+    beats = list_sent(trace, TxnHeartbeat)
     assert [event.source for event in beats] == ["app-1/producer", *["app-2/session"] * 3]
     assert len({event.message for event in beats}) == 1  # nothing of the process is in it
-    assert {event.message.error for event in sent(trace, TxnHeartbeatResponse)} == {Errors.NONE}
+    assert {event.message.error for event in list_sent(trace, TxnHeartbeatResponse)} == {
+        Errors.NONE
+    }
     assert not trace.world.applications["app-1"].alive
-    assert decided(trace) == [True]
+    assert list_decisions(trace) == [True]
     assert committed_outputs(trace.world) == WRITTEN
 
 
@@ -70,21 +72,21 @@ def test_a_producer_that_is_set_up_by_reflection_beats_as_well() -> None:
     for beat in story.beats[:5]:
         for step in beat.steps:
             trace = follow(trace, model, step.replace("app-2/session", "app-2/producer"), "here")
-    assert [e.source for e in sent(trace, TxnHeartbeat)][1:] == ["app-2/producer"]
-    assert {e.message.error for e in sent(trace, TxnHeartbeatResponse)} == {Errors.NONE}
+    assert [e.source for e in list_sent(trace, TxnHeartbeat)][1:] == ["app-2/producer"]
+    assert {e.message.error for e in list_sent(trace, TxnHeartbeatResponse)} == {Errors.NONE}
 
 
 def test_a_committer_with_an_interval_of_its_own_is_given_up_while_it_lives() -> None:
-    trace, _ = played("kip-1309-other-interval", "repaired")
+    trace, _ = play_once("kip-1309-other-interval", "repaired")
     committer = trace.world.applications["app-2"]
     assert committer.alive
     assert committer.session.manager.state is ProducerState.FATAL_ERROR
-    answers = [event.message.error for event in sent(trace, TxnHeartbeatResponse)]
+    answers = [event.message.error for event in list_sent(trace, TxnHeartbeatResponse)]
     assert answers == [Errors.NONE, Errors.PRODUCER_FENCED]
     assert committer.ended == (
         f"{Call.COMMIT_TRANSACTION.value}() threw TxnHeartbeat: PRODUCER_FENCED"
     )
-    assert decided(trace) == [False]
+    assert list_decisions(trace) == [False]
 
 
 SETTINGS = "kip-1309-two-settings"
@@ -101,8 +103,8 @@ SETTINGS = "kip-1309-two-settings"
 def test_the_two_settings_fit_together_in_two_readings_of_four(
     under: str, told: int, given_up_after: int
 ) -> None:
-    trace, chapters = played(SETTINGS, under)
-    (init,) = [event.message for event in sent(trace, InitProducerId2Pc)]
+    trace, chapters = play_once(SETTINGS, under)
+    (init,) = [event.message for event in list_sent(trace, InitProducerId2Pc)]
     assert init.heartbeat_interval_ms == told
     last = chapters[-1]
     passed = [
@@ -112,12 +114,12 @@ def test_the_two_settings_fit_together_in_two_readings_of_four(
         if isinstance(event, TimePassed)
     ]
     assert sum(passed) == given_up_after
-    assert decided(trace) == [False]
+    assert list_decisions(trace) == [False]
 
 
 def test_an_interval_that_is_taken_for_a_time_out_ends_a_healthy_transaction() -> None:
-    trace, chapters = played(SETTINGS, "repaired+silence=one_session_timeout")
+    trace, chapters = play_once(SETTINGS, "repaired+silence=one_session_timeout")
     before_the_death = nodes(trace)[: chapters[4].first]
     assert any(isinstance(node.action, RunOut) for node in before_the_death)
     assert sum(isinstance(node.action, Tick) for node in before_the_death) == 1
-    assert decided(trace) == [False]
+    assert list_decisions(trace) == [False]

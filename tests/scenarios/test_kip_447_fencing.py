@@ -5,12 +5,12 @@ from __future__ import annotations
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.message_errors import error_in
-from tests.scenarios.story import markers, nodes, played
+from tests.scenarios.story import markers, nodes, play_once
 
 
 def refusals(story: str, under: str) -> list[tuple[str, str, Errors]]:
     """Who got which error for which request, without those that a client only has to ask again."""
-    trace, _ = played(story, under)
+    trace, _ = play_once(story, under)
     return [
         (event.source, type(event.message).__name__.removesuffix("Response"), error)
         for node in nodes(trace)
@@ -22,8 +22,8 @@ def refusals(story: str, under: str) -> list[tuple[str, str, Errors]]:
     ]
 
 
-def thrown(story: str, under: str) -> list[tuple[str, str]]:
-    trace, _ = played(story, under)
+def list_thrown(story: str, under: str) -> list[tuple[str, str]]:
+    trace, _ = play_once(story, under)
     events = (event for node in nodes(trace) for event in node.events)
     return [(e.call, e.raised) for e in events if isinstance(e, CallReturned) and e.raised]
 
@@ -35,10 +35,10 @@ def test_the_second_process_of_a_task_aborts_and_fences_the_first_one_by_its_tra
         assert refusals("kip-447-task-ids", under) == [
             ("app-1/producer", "EndTxn", Errors.PRODUCER_FENCED)
         ]
-        assert thrown("kip-447-task-ids", under) == [
+        assert list_thrown("kip-447-task-ids", under) == [
             ("commitTransaction", "EndTxn: PRODUCER_FENCED")
         ]
-        trace, _ = played("kip-447-task-ids", under)
+        trace, _ = play_once("kip-447-task-ids", under)
         assert markers(trace.world) == {
             "__consumer_offsets-7": ["ABORT"],
             "output-A-0": ["ABORT"],
@@ -47,7 +47,7 @@ def test_the_second_process_of_a_task_aborts_and_fences_the_first_one_by_its_tra
 
 def test_the_version_between_two_bounces_fences_by_name_and_is_fenced_by_its_member() -> None:
     """v1 knows names alone and v3 members alone; v2 can be mixed with either."""
-    assert thrown("kip-447-two-bounces", "kafka") == [
+    assert list_thrown("kip-447-two-bounces", "kafka") == [
         ("sendOffsetsToTransaction", "TxnOffsetCommit: PRODUCER_FENCED"),
         ("sendOffsetsToTransaction", "TxnOffsetCommit: UNKNOWN_MEMBER_ID"),
     ]
@@ -66,7 +66,7 @@ def test_a_group_that_begins_again_is_refused_by_the_copy_that_remembers_its_gen
     assert refusals("kip-447-two-copies", "kip-447-first-draft") == [
         ("app-1/producer", "InitProducerId", Errors.ILLEGAL_GENERATION)
     ]
-    assert thrown("kip-447-two-copies", "kip-447-first-draft") == [
+    assert list_thrown("kip-447-two-copies", "kip-447-first-draft") == [
         ("poll", "InitProducerIdOfGroup: ILLEGAL_GENERATION")
     ]
     assert refusals("kip-447-two-copies", "kafka") == []

@@ -27,7 +27,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow, play
-from tests.scenarios.story import after, first_step, nodes, played
+from tests.scenarios.story import after, first_step, nodes, play_once
 
 S = RecordState
 
@@ -48,9 +48,9 @@ def offsets_told(world: World) -> list[tuple[int, int]]:
     return [(offset.start_offset, offset.lag) for offset in admin.share_offsets]
 
 
-def delivered(name: str, under: str, since: int = 0) -> list[int]:
+def list_delivered(name: str, under: str, since: int = 0) -> list[int]:
     """The offsets that were delivered from a step on, in their order."""
-    trace, _ = played(name, under)
+    trace, _ = play_once(name, under)
     return [
         offset
         for node in nodes(trace)[since:]
@@ -63,17 +63,17 @@ def delivered(name: str, under: str, since: int = 0) -> list[int]:
 def test_a_reset_is_refused_while_somebody_is_in_the_group_and_then_begins_anew() -> None:
     name = "kip-932-reset"
     assert offsets_told(after(name, "kafka", "--describe: a lag that is outdated")) == [(100, 1)]
-    trace, _ = played(name, "kafka")
+    trace, _ = play_once(name, "kafka")
     refused = first_step(trace, CallReturned, call="alterShareGroupOffsets")
     event = next(e for e in nodes(trace)[refused].events if isinstance(e, CallReturned))
     assert event.raised == "AlterShareGroupOffsets: NON_EMPTY_GROUP"
     assert offsets_told(after(name, "kafka", "--describe: everything again")) == [(100, 3)]
     reset = first_step(trace, ShareStateReset, start_offset=100)
-    assert delivered(name, "kafka", reset) == [100, 101]
+    assert list_delivered(name, "kafka", reset) == [100, 101]
 
 
 def test_a_leader_that_was_told_nothing_is_fenced_with_its_next_write() -> None:
-    trace, _ = played("kip-932-reset-fences", "kafka")
+    trace, _ = play_once("kip-932-reset-fences", "kafka")
     reset = first_step(trace, ShareStateReset)
     fenced = next(
         step
@@ -83,7 +83,7 @@ def test_a_leader_that_was_told_nothing_is_fenced_with_its_next_write() -> None:
         if e.message.error is Errors.FENCED_STATE_EPOCH
     )
     assert reset < fenced
-    assert delivered("kip-932-reset-fences", "kafka", fenced + 1)[-2:] == [100, 101]
+    assert list_delivered("kip-932-reset-fences", "kafka", fenced + 1)[-2:] == [100, 101]
     world = nodes(trace)[-1].world
     assert state_of_g1(world).batches == ()
 
@@ -91,18 +91,18 @@ def test_a_leader_that_was_told_nothing_is_fenced_with_its_next_write() -> None:
 def test_a_deleted_group_comes_back_with_the_epochs_of_a_first_life() -> None:
     name = "kip-932-delete-group"
     assert state_of_g1(after(name, "kafka", "--delete")) is None
-    trace, _ = played(name, "kafka")
+    trace, _ = play_once(name, "kafka")
     assert state_of_g1(nodes(trace)[-1].world).state_epoch == 2
     gone = first_step(trace, ShareStateReset, state_epoch=-1)
-    assert delivered(name, "kafka", gone) == [100, 101]
+    assert list_delivered(name, "kafka", gone) == [100, 101]
 
 
 def test_a_leader_that_outlives_a_deletion_takes_it_back() -> None:
     """Nobody fences it: the new state has the number of the old one."""
     name = "kip-932-delete-undone"
-    trace, _ = played(name, "kafka")
+    trace, _ = play_once(name, "kafka")
     gone = first_step(trace, ShareStateReset, state_epoch=-1)
-    assert delivered(name, "kafka", gone) == []
+    assert list_delivered(name, "kafka", gone) == []
     world = nodes(trace)[-1].world
     assert (state_of_g1(world).state_epoch, state_of_g1(world).start_offset) == (2, 102)
     assert offsets_told(world) == [(102, 0)]
@@ -122,7 +122,7 @@ def pending_in(world: World) -> list[InFlight]:
 
 @pytest.mark.parametrize(("under", "goes_past"), [("repaired", False), ("finding-X13", True)])
 def test_a_reset_while_a_vote_is_pending_is_refused_or_takes_the_vote_with_it(under, goes_past):
-    trace, _ = played("kip-1289-small-reset", under)
+    trace, _ = play_once("kip-1289-small-reset", under)
     assert pending_in(nodes(trace)[-1].world) == []
     resets = [e for n in nodes(trace) for e in n.events if isinstance(e, ShareStateReset)]
     # Kafka 4.4.0 does the operator's second request, too, which says the same as the first one.
@@ -173,7 +173,7 @@ def test_a_deletion_before_the_leader_has_looked_leaves_no_record_staged(call: C
 
 @pytest.mark.parametrize(("under", "staged"), [("repaired", True), ("finding-L", False)])
 def test_another_member_that_joins_takes_the_staging_along_or_does_not(under, staged):
-    trace, _ = played("kip-1289-small-members", under)
+    trace, _ = play_once("kip-1289-small-members", under)
     raised = [
         e.raised
         for node in nodes(trace)
@@ -184,7 +184,7 @@ def test_another_member_that_joins_takes_the_staging_along_or_does_not(under, st
 
 
 def test_the_letter_of_a_rejected_record_is_in_no_transaction() -> None:
-    trace, _ = played("kip-1289-small-letter", "repaired")
+    trace, _ = play_once("kip-1289-small-letter", "repaired")
     world = nodes(trace)[-1].world
     (batch,) = world.logs["dlq.src-0"].batches
     assert (batch.producer_id, batch.transactional) == (-1, False)

@@ -26,7 +26,7 @@ from tests.scenarios.story import (
     first_step,
     markers,
     nodes,
-    played,
+    play_once,
     running,
 )
 
@@ -34,7 +34,7 @@ KEPT, RELEASED = "kip-939-dual-write", "kip-939-released-only"
 ASKED = (*PROPERTIES, Agreement(), OneOutcome())
 
 
-def searched(program, faults, under="kip-939"):
+def search_program(program, faults, under="kip-939"):
     """What breaks, by property, and how many states there are."""
     story = scenario("kip-939-small")
     model = story.but(spec=running(program)).model(design(under), budget_of(faults))
@@ -47,7 +47,7 @@ def searched(program, faults, under="kip-939"):
 
 
 def test_preparing_is_known_to_the_client_alone():
-    trace, chapters = played(KEPT, "kip-939")
+    trace, chapters = play_once(KEPT, "kip-939")
     (chapter,) = [c for c in chapters if c.title.startswith("state = ")]
     before, behind = nodes(trace)[chapter.first].world, nodes(trace)[chapter.end].world
     assert behind.applications["app-1"].producer.manager.state is ProducerState.PREPARED_TRANSACTION
@@ -57,7 +57,7 @@ def test_preparing_is_known_to_the_client_alone():
 
 
 def test_the_next_process_commits_what_the_database_has_committed():
-    trace, _ = played(KEPT, "kip-939")
+    trace, _ = play_once(KEPT, "kip-939")
     decision = first_step(trace, DatabaseChanged, what="committed")
     kept = first_step(trace, TransactionMoved, kept_for="9:1")
     ended = first_step(trace, TransactionDecided, committed=True, producer_epoch=0)
@@ -80,7 +80,7 @@ def _only_end(trace):
 
 
 def test_the_next_process_aborts_what_the_database_has_not_heard_of():
-    trace, _ = played("kip-939-undone", "kip-939")
+    trace, _ = play_once("kip-939-undone", "kip-939")
     first_step(trace, DatabaseChanged, what="rolled back")
     first_step(trace, TransactionDecided, committed=False)
     assert markers(trace.world)["output-A-0"] == ["ABORT"]
@@ -89,7 +89,7 @@ def test_the_next_process_aborts_what_the_database_has_not_heard_of():
 
 @pytest.mark.parametrize("under", ["kafka", "kip-939"])
 def test_without_keeping_the_next_process_aborts_what_the_database_has_committed(under):
-    trace, _ = played(RELEASED, under)
+    trace, _ = play_once(RELEASED, under)
     assert trace.world.applications["app-1"].others["database"].rows == ("src-0@0",)
     assert committed_outputs(trace.world) == {}
     assert markers(trace.world)["output-A-0"] == ["ABORT"]
@@ -108,7 +108,7 @@ def test_kafka_first_leaves_an_output_that_the_database_never_gets():
 
 
 def test_an_operator_who_ends_a_prepared_transaction_can_tear_the_two_stores_apart():
-    trace, _ = played("kip-939-force-terminate", "kip-939")
+    trace, _ = play_once("kip-939-force-terminate", "kip-939")
     assert trace.world.applications["app-1"].others["database"].rows == ("src-0@0",)
     assert markers(trace.world)["output-A-0"] == ["ABORT"]
     torn = [PROPERTIES[0].finding(node.observations[0]).status == "broken" for node in nodes(trace)]
@@ -116,9 +116,9 @@ def test_an_operator_who_ends_a_prepared_transaction_can_tear_the_two_stores_apa
 
 
 def test_a_coordinator_that_waits_for_heartbeats_aborts_what_only_the_next_process_may_end():
-    torn, _ = played("kip-1309-prepared", "kip-1309")
+    torn, _ = play_once("kip-1309-prepared", "kip-1309")
     first_step(torn, TransactionDecided, committed=False)
-    kept, _ = played("kip-1309-prepared", "kip-939+liveness=not_in_two_phases")
+    kept, _ = play_once("kip-1309-prepared", "kip-939+liveness=not_in_two_phases")
     assert committed_outputs(kept.world) == {"src-0@0": 1}
     for trace, held in ((torn, False), (kept, True)):
         assert (PROPERTIES[0].finding(trace.observations[0]).status == "holds") is held
@@ -126,7 +126,7 @@ def test_a_coordinator_that_waits_for_heartbeats_aborts_what_only_the_next_proce
 
 
 def test_keeping_a_transaction_does_not_keep_its_writer_out_of_it():
-    trace, _ = played("kip-939-still-writing", "kip-939")
+    trace, _ = play_once("kip-939-still-writing", "kip-939")
     kept = first_step(trace, TransactionMoved, kept_for="9:1")
     second = first_step(trace, BatchAppended, partition="output-A-0", base_offset=1, control="")
     assert kept < second
@@ -139,27 +139,27 @@ def test_keeping_a_transaction_does_not_keep_its_writer_out_of_it():
 
 
 def test_when_the_database_decides_no_crash_of_the_application_tears_the_two_stores_apart():
-    assert searched(programs.DUAL_WRITE, "crash_client=1") == ({}, 1_137)
+    assert search_program(programs.DUAL_WRITE, "crash_client=1") == ({}, 1_137)
 
 
 def test_with_what_is_released_one_crash_is_enough():
-    broken, _ = searched(programs.DUAL_WRITE_RELEASED, "crash_client=1", "kafka")
+    broken, _ = search_program(programs.DUAL_WRITE_RELEASED, "crash_client=1", "kafka")
     assert set(broken) == {"atomic", "stores agree", "prepared transactions have one outcome"}
 
 
 @pytest.mark.parametrize("program", [programs.KAFKA_FIRST_UNDOES, programs.KAFKA_FIRST_COMMITS])
 def test_when_kafka_goes_first_and_nothing_is_written_down_neither_recovery_is_right(program):
-    broken, _ = searched(program, "crash_client=1")
+    broken, _ = search_program(program, "crash_client=1")
     assert set(broken) == {"atomic", "stores agree"}
-    assert searched(program, "")[0] == {}
+    assert search_program(program, "")[0] == {}
 
 
 def test_with_its_two_votes_the_other_way_round_kafka_first_holds():
     """Our inference: a database in doubt then says that Kafka has all of it."""
-    assert searched(programs.KAFKA_FIRST_REPAIRED, "crash_client=1")[0] == {}
+    assert search_program(programs.KAFKA_FIRST_REPAIRED, "crash_client=1")[0] == {}
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("program", [programs.DUAL_WRITE, programs.KAFKA_FIRST_REPAIRED])
 def test_nor_does_a_crash_of_the_application_and_one_of_a_broker(program):
-    assert searched(program, "crash_client=1,crash_broker=1")[0] == {}
+    assert search_program(program, "crash_client=1,crash_broker=1")[0] == {}

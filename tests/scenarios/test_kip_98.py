@@ -7,13 +7,13 @@ import pytest
 from kipviz.messages.events import TransactionDecided
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.reasons.blockers import why_log_is_blocked
-from tests.scenarios.story import after, first_step, nodes, played
+from tests.scenarios.story import after, first_step, nodes, play_once
 
 LOG = "__transaction_state-45"
 
 
 def values(name: str) -> list[str]:
-    trace, _ = played(name, "kafka")
+    trace, _ = play_once(name, "kafka")
     batches = trace.world.logs["output-A-0"].batches
     return [record.value for batch in batches for record in batch.records]
 
@@ -36,7 +36,7 @@ def test_what_a_producer_sent_is_in_the_log_in_this_order(name, order):
 
 
 def test_the_producer_whose_first_batch_never_fitted_knows_what_it_gave_up():
-    trace, _ = played("kip-98-in-flight-unknown", "kafka")
+    trace, _ = play_once("kip-98-in-flight-unknown", "kafka")
     assert trace.world.applications["app-1"].producer.failed == ("f(a)",)
 
 
@@ -48,7 +48,7 @@ def test_an_open_transaction_cannot_be_deleted_away():
     hold = why_log_is_blocked(deleted, log)
     assert hold is not None
     assert "A transaction is open since offset 0, which was deleted" in hold.text
-    trace, _ = played(*story)
+    trace, _ = play_once(*story)
     assert len(trace.world.applications["reader"].consumer.records) == 2
 
 
@@ -67,6 +67,6 @@ def test_a_given_up_decision_is_in_the_log_and_not_in_memory_until_another_one_r
     (record,) = given_up.logs[LOG].batches[-1].records
     assert record.state is TransactionState.PREPARE_COMMIT
     assert given_up.logs[LOG].given_up == (given_up.logs[LOG].end_offset - 1,)
-    trace, _ = played(*story)
+    trace, _ = play_once(*story)
     decided = first_step(trace, TransactionDecided, committed=True)
     assert nodes(trace)[decided].action.KIND == "load"

@@ -14,11 +14,11 @@ from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.message_errors import error_in
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
-from kipviz.scenarios.setting_changes import BadChange, changed, settings
+from kipviz.scenarios.setting_changes import BadChange, apply_changes, settings
 from tests.clients import parts
 from tests.cluster.invariants import wrong_in
 from tests.cluster.small_clusters import model_of, steps_of
-from tests.scenarios.story import after, committed_outputs, nodes, played
+from tests.scenarios.story import after, committed_outputs, nodes, play_once
 
 STORY = "kip-98-away-too-long"
 
@@ -34,7 +34,7 @@ def test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told():
     assert committed_outputs(world) == {"src-0@100": 1}
     errors = [
         error_in(event.message)
-        for node in nodes(played(STORY, "kafka")[0])
+        for node in nodes(play_once(STORY, "kafka")[0])
         for event in node.events
         if isinstance(event, MessageSent)
     ]
@@ -48,7 +48,7 @@ def test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told():
 def test_under_another_policy_the_consumer_waits_or_throws(policy, position, error):
     world = after(STORY, "kafka", "app-1 is away, and retention continues")
     app = world.applications["app-1"]
-    told = parts.changed(app.consumer, auto_offset_reset=policy)
+    told = parts.change(app.consumer, auto_offset_reset=policy)
     world = world.but(applications=world.applications.set("app-1", app.with_client(told)))
     model = scenario(STORY).model(design("kafka"))
     run = Trace.start(At(model, world), ())
@@ -73,14 +73,14 @@ class At:
 
 def test_it_is_a_setting_where_a_spec_says_so_and_nowhere_else():
     known = scenario(STORY)
-    spec, _ = changed(known.spec, design("kafka"), ["app-1.auto_offset_reset=none"])
+    spec, _ = apply_changes(known.spec, design("kafka"), ["app-1.auto_offset_reset=none"])
     assert spec.applications[0].auto_offset_reset == "none"
     names = [setting.name for setting in settings(known.spec, design("kafka"))]
     assert "app-1.auto_offset_reset" in names
     other = scenario("kip-98-idempotent-retry").spec
     assert not [s for s in settings(other, design("kafka")) if "reset" in s.name]
     with pytest.raises(BadChange, match="is earliest, latest, none, by_duration: with"):
-        changed(known.spec, design("kafka"), ["app-1.auto_offset_reset=first"])
+        apply_changes(known.spec, design("kafka"), ["app-1.auto_offset_reset=first"])
 
 
 def test_a_share_groups_member_has_no_policy_of_its_own():

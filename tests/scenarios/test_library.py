@@ -10,7 +10,7 @@ from kipviz.records.placement import CONSUMER_OFFSETS, partition_for
 from kipviz.scenarios.library import LIBRARY, UnknownScenario, scenario
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.setting import GROUP
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 AS_SCENARIO = pytest.mark.parametrize("story", LIBRARY, ids=lambda story: story.name)
 LISTED = [(story, name) for story in LIBRARY for name in story.designs]
@@ -22,7 +22,7 @@ BIG_STEPS_MAX = 15
     ("story", "name"), LISTED, ids=[f"{story.name}-{name}" for story, name in LISTED]
 )
 def test_a_scenario_plays_to_its_end_under_the_designs_it_lists(story: Scenario, name: str) -> None:
-    trace, chapters = played(story.name, name)
+    trace, chapters = play_once(story.name, name)
     assert [chapter.title for chapter in chapters] == [beat.title for beat in story.beats]
     ends = [0, *(chapter.end for chapter in chapters)]
     assert [chapter.first for chapter in chapters] == ends[:-1]
@@ -62,7 +62,7 @@ def test_a_question_is_asked_of_a_beat_that_there_is_and_has_one_right_answer(
     assert story.question.text.endswith("?")
     assert [choice.right for choice in story.question.choices].count(True) == 1
     assert all(choice.text and choice.say.endswith(".") for choice in story.question.choices)
-    trace, chapters = played(story.name, story.designs[0])
+    trace, chapters = play_once(story.name, story.designs[0])
     assert 0 < chapters[story.question.beat].end <= trace.depth
 
 
@@ -86,7 +86,7 @@ def test_the_group_of_the_stories_has_the_partition_that_the_kip_gives_to_anothe
     assert GROUP == "my-group-4"
     assert partition_for("my-group-4", 50) == 7
     assert partition_for("my-group", 50) == 12
-    trace, _ = played("kip-1289-group-commit", "repaired")
+    trace, _ = play_once("kip-1289-group-commit", "repaired")
     assert [p for p in trace.world.logs if p.startswith(CONSUMER_OFFSETS)] == [
         "__consumer_offsets-7"
     ]
@@ -94,7 +94,7 @@ def test_the_group_of_the_stories_has_the_partition_that_the_kip_gives_to_anothe
 
 @AS_SCENARIO
 def test_a_played_story_is_the_same_story_again(story: Scenario) -> None:
-    trace, _ = played(story.name, story.designs[0])
+    trace, _ = play_once(story.name, story.designs[0])
     again, _ = story.play(design(story.designs[0]))
     assert [n.action for n in nodes(again)] == [n.action for n in nodes(trace)]
     assert again.world.digest == trace.world.digest
@@ -102,7 +102,7 @@ def test_a_played_story_is_the_same_story_again(story: Scenario) -> None:
 
 @AS_SCENARIO
 def test_no_two_things_that_can_happen_at_once_have_the_same_label(story: Scenario) -> None:
-    trace, _ = played(story.name, story.designs[0])
+    trace, _ = play_once(story.name, story.designs[0])
     for node in nodes(trace):
         labels = [script_name(node.world, action) for action in trace.model.enabled(node.world)]
         twice = {text for text in labels if labels.count(text) > 1}

@@ -11,7 +11,7 @@ from kipviz.messages.message_errors import error_in
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.pains import PAINS, UnknownPain, pain
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 
 def test_there_are_twenty_five_and_each_says_what_stands_behind_it():
@@ -34,12 +34,12 @@ def test_another_number_is_refused_with_the_numbers_there_are():
 def beat(number):
     """The nodes of the beat that shows a symptom."""
     p = pain(number)
-    trace, chapters = played(p.story, scenario(p.story).designs[0])
+    trace, chapters = play_once(p.story, scenario(p.story).designs[0])
     chapter = chapters[p.beat - 1]
     return nodes(trace)[chapter.first + 1 : chapter.end + 1]
 
 
-def seen(number, kind):
+def list_events(number, kind):
     return [e for node in beat(number) for e in node.events if isinstance(e, kind)]
 
 
@@ -61,7 +61,7 @@ def seen(number, kind):
     ],
 )
 def test_the_application_gets_the_exception_that_users_name(number, raised):
-    assert [e.raised for e in seen(number, CallReturned) if e.raised] == [raised]
+    assert [e.raised for e in list_events(number, CallReturned) if e.raised] == [raised]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_application_gets_the_exception_that_users_name(number, raised):
     [(14, Errors.CONCURRENT_TRANSACTIONS, 2), (20, Errors.UNSTABLE_OFFSET_COMMIT, 1)],
 )
 def test_the_client_is_told_the_same_again_and_again(number, error, times):
-    answers = [error_in(e.message) for e in seen(number, MessageDelivered)]
+    answers = [error_in(e.message) for e in list_events(number, MessageDelivered)]
     assert answers.count(error) >= times
 
 
@@ -87,7 +87,7 @@ def test_a_reader_waits_behind_the_last_stable_offset_without_an_error(number, p
 
 
 def test_of_the_mended_release_the_same_pause_has_an_error_that_clients_know():
-    trace, chapters = played("pain-order-of-checks", "kafka")
+    trace, chapters = play_once("pain-order-of-checks", "kafka")
     last = nodes(trace)[chapters[-1].first + 1 :]
     raised = [e.raised for n in last for e in n.events if isinstance(e, CallReturned) if e.raised]
     assert raised == ["Produce: INVALID_PRODUCER_EPOCH"]
@@ -103,7 +103,7 @@ def test_what_became_of_a_commit_is_decided_before_its_answer_is_lost():
 
 
 def test_the_default_reader_has_a_ghost_and_a_duplicate():
-    trace, _ = played("pain-ghosts", "kafka")
+    trace, _ = play_once("pain-ghosts", "kafka")
     got = [
         record.value
         for node in nodes(trace)
@@ -125,27 +125,27 @@ def test_an_operators_marker_and_the_commits_stand_in_one_log():
 
 
 def test_a_late_acceptance_is_refused_and_a_record_goes_after_its_last_delivery():
-    answers = [e.message for e in seen(22, MessageDelivered) if e.way == "response"]
+    answers = [e.message for e in list_events(22, MessageDelivered) if e.way == "response"]
     assert Errors.INVALID_RECORD_STATE in [error_in(a) for a in answers]
-    trace, _ = played("pain-vanished", "kafka")
+    trace, _ = play_once("pain-vanished", "kafka")
     moved = [e for node in nodes(trace) for e in node.events if isinstance(e, RecordsMoved)]
     assert [e.after for e in moved if e.first == 100][-1] is RecordState.ARCHIVED
-    assert seen(23, RecordsMoved)[-1].first == 101
+    assert list_events(23, RecordsMoved)[-1].first == 101
 
 
 def test_a_timeout_is_nothing_that_the_application_hears_of():
     """Symptom 21: the ABORT marker is written while the application works on."""
-    assert [e.control for e in seen(21, BatchAppended)] == ["ABORT"]
-    assert not [e for e in seen(21, MessageDelivered) if e.source.startswith("app-1")]
+    assert [e.control for e in list_events(21, BatchAppended)] == ["ABORT"]
+    assert not [e for e in list_events(21, MessageDelivered) if e.source.startswith("app-1")]
 
 
 def test_a_recovery_commits_what_stands_behind_its_checkpoint_if_the_epoch_is_the_same():
     """Symptom 10, and that it goes with transaction version 2."""
-    below, _ = played("pain-more-than-the-checkpoint", "kafka-tv1")
+    below, _ = play_once("pain-more-than-the-checkpoint", "kafka-tv1")
     assert [b.control for b in below.world.logs["output-A-0"].batches if b.control] == [
         "COMMIT"
     ] * 2
-    now, _ = played("pain-more-than-the-checkpoint", "kafka")
+    now, _ = play_once("pain-more-than-the-checkpoint", "kafka")
     assert now.world.logs["output-A-0"].open
     raised = [e.raised for n in nodes(now) for e in n.events if isinstance(e, CallReturned)]
     assert raised[-1] == "EndTxn: PRODUCER_FENCED"
@@ -160,6 +160,6 @@ def test_a_forgotten_transaction_holds_up_what_the_restored_job_commits():
 
 
 def test_what_the_checkpoint_relied_on_is_aborted_and_nobody_reads_it():
-    trace, _ = played("pain-recovered-too-late", "kafka")
+    trace, _ = play_once("pain-recovered-too-late", "kafka")
     assert [b.control for b in trace.world.logs["output-A-0"].batches if b.control] == ["ABORT"]
     assert not trace.world.applications["reader"].records

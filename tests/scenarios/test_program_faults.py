@@ -11,7 +11,7 @@ from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import BROKEN
-from kipviz.scenarios.applications.program_faults import blamed_for, program_faults
+from kipviz.scenarios.applications.program_faults import blame_for_harm, program_faults
 from kipviz.scenarios.applications.programs import GROUP_LOOP, READ, SHARE_LOOP
 from kipviz.scenarios.library import LIBRARY, scenario
 
@@ -59,19 +59,19 @@ def test_what_a_program_is_blamed_for_is_gone_with_a_correct_program(
     assert "the program, not the design: app-" in verdict.reason
     assert harms(task, model_of(task)) == {kind}
     corrected = with_programs(task, programs)
-    assert not blamed_for(corrected.spec, kind)
+    assert not blame_for_harm(corrected.spec, kind)
     for other in range(6):
         assert harms(task.but(seed=other), corrected) == set()
 
 
 def test_a_program_that_recovers_its_database_leaves_nothing_in_doubt():
     spec = scenario("kip-1310-two-phase-session").spec
-    assert "no line that looks for what is in doubt" in blamed_for(spec, Harm.IN_DOUBT)
+    assert "no line that looks for what is in doubt" in blame_for_harm(spec, Harm.IN_DOUBT)
     (app,) = spec.applications
     look = Line("database.rollback(dbTxnId);", Call.DATABASE_ROLLBACK)
     at = next(k for k, line in enumerate(app.program) if line.call is Call.POLL)
     program = (*app.program[:at], look, *app.program[at:])
-    assert not blamed_for(spec.but(applications=(app.but(program=program),)), Harm.IN_DOUBT)
+    assert not blame_for_harm(spec.but(applications=(app.but(program=program),)), Harm.IN_DOUBT)
 
 
 def test_a_database_in_doubt_after_a_crash_is_the_program_s_under_both_designs():
@@ -90,15 +90,15 @@ def test_offsets_with_nothing_but_the_group_s_id_are_the_program_s():
     ]
     assert bare
     for story in bare:
-        assert blamed_for(story.spec, Harm.DUPLICATE), story.name
-        assert not blamed_for(story.spec, Harm.LOSS), story.name
+        assert blame_for_harm(story.spec, Harm.DUPLICATE), story.name
+        assert not blame_for_harm(story.spec, Harm.LOSS), story.name
 
 
 def test_a_program_is_not_blamed_for_what_it_cannot_do():
     spec = scenario("kip-1289-small-members").spec
-    assert not blamed_for(spec, Harm.DUPLICATE)
-    assert not blamed_for(spec, None)
-    assert not blamed_for(scenario("kip-1289-small").spec, Harm.LOSS)
+    assert not blame_for_harm(spec, Harm.DUPLICATE)
+    assert not blame_for_harm(spec, None)
+    assert not blame_for_harm(scenario("kip-1289-small").spec, Harm.LOSS)
     # KIP-1319's own subject: the programs stage what they read, and Kafka takes one topic for another.
     remade = scenario("kip-1319-remade").spec
     assert program_faults(remade) == ()
@@ -129,21 +129,21 @@ def test_outputs_in_one_transaction_and_their_acknowledgements_in_another_are_th
         spec = scenario(story).spec
         (fault,) = program_faults(spec)
         assert "stages their acknowledgements in another" in fault.sentence
-        assert blamed_for(spec, Harm.LOSS)
-        assert blamed_for(spec, Harm.AGAIN)
-        assert not blamed_for(spec, Harm.STUCK)
+        assert blame_for_harm(spec, Harm.LOSS)
+        assert blame_for_harm(spec, Harm.AGAIN)
+        assert not blame_for_harm(spec, Harm.STUCK)
     assert program_faults(scenario("kip-1289-flink-one-transaction").spec) == ()
 
 
 def test_a_prepared_transaction_that_no_line_ends_is_the_programs_fault():
     spec = scenario("kip-1289-flink-late-element").spec
-    assert blamed_for(spec, Harm.STUCK)
-    assert not blamed_for(scenario("kip-1289-flink-never-returns").spec, Harm.STUCK)
+    assert blame_for_harm(spec, Harm.STUCK)
+    assert not blame_for_harm(scenario("kip-1289-flink-never-returns").spec, Harm.STUCK)
 
 
 def test_a_member_that_acknowledges_outside_the_transaction_leaves_its_record_free_for_a_while():
     spec = scenario("kip-1289-ingress-at-least-once").spec
-    assert blamed_for(spec, Harm.AGAIN)
+    assert blame_for_harm(spec, Harm.AGAIN)
 
 
 @pytest.mark.thorough

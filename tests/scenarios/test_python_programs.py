@@ -186,7 +186,7 @@ def calls(program: tuple[Line, ...]) -> list[Line]:
     return [line.but(text="", above=(), below=()) for line in program]
 
 
-def refused(text: str) -> str:
+def read_refusal(text: str) -> str:
     with pytest.raises(Wrong) as told:
         read(text)
     assert "\n" not in told.value.what
@@ -386,7 +386,7 @@ def attempt(excepts: str, body: str = "producer.commit_transaction()") -> str:
     ],
 )
 def test_what_no_catch_block_can_be_is_told_with_its_line(excepts: str, says: str) -> None:
-    assert refused(attempt(excepts)).startswith(says)
+    assert read_refusal(attempt(excepts)).startswith(says)
 
 
 def test_a_try_in_a_try_takes_every_kafka_exception_or_is_refused() -> None:
@@ -398,7 +398,9 @@ def test_a_try_in_a_try_takes_every_kafka_exception_or_is_refused() -> None:
     )
     program = read(outer.format("KafkaException"))
     assert [line.on_error for line in program] == [1, 2, -1]
-    assert refused(outer.format("OffsetOutOfRangeException")).startswith("4: A try in a try takes")
+    assert read_refusal(outer.format("OffsetOutOfRangeException")).startswith(
+        "4: A try in a try takes"
+    )
 
 
 @pytest.mark.parametrize(
@@ -425,7 +427,7 @@ def test_what_is_too_deep_or_too_long_or_no_text_is_one_short_sentence(text: str
 
 
 def test_the_limits_of_a_program_are_told() -> None:
-    assert f"at most {LINES_MAX} lines and {LETTERS_MAX:,} letters, not 401 and" in refused(
+    assert f"at most {LINES_MAX} lines and {LETTERS_MAX:,} letters, not 401 and" in read_refusal(
         "\n".join(["consumer.poll()"] * 401)
     )
     assert len(read("\n".join(["consumer.poll()"] * LINES_MAX))) == LINES_MAX
@@ -573,7 +575,7 @@ def _nothing_stays(monkeypatch):
     monkeypatch.setattr(library, "_brought", {})
 
 
-def lit(run, step: int) -> str:
+def lit_line(run, step: int) -> str:
     rows = [row for row in run.payload["rows"] if row["card"] == "program:app-1"]
     here = [r for r in rows if r["from"] <= step and (r["to"] is None or step < r["to"])]
     shown = [row["cells"]["text"] for row in sorted(here, key=lambda row: row["cells"]["line"])]
@@ -586,7 +588,7 @@ def test_the_page_shows_the_readers_own_lines_and_lights_the_one_that_the_client
     mine = story(TEXT)
     run, trace = kipviz.open(mine), runs.play(mine, "kafka").trace
     steps = range(run.last_step + 1)
-    order = list(dict.fromkeys(lit(run, step) for step in steps))
+    order = list(dict.fromkeys(lit_line(run, step) for step in steps))
     assert order == [
         "producer.init_transactions()",
         "records = consumer.poll()",
@@ -597,8 +599,8 @@ def test_the_page_shows_the_readers_own_lines_and_lights_the_one_that_the_client
     ]
     for step in steps:
         app = trace.node(trace.line[step]).world.applications["app-1"]
-        assert lit(run, step) == app.program[app.line].text.strip()
-    assert lit(run, run.last_step) == "records = consumer.poll()"
+        assert lit_line(run, step) == app.program[app.line].text.strip()
+    assert lit_line(run, run.last_step) == "records = consumer.poll()"
 
 
 def test_a_step_says_which_line_of_the_readers_it_looks_at() -> None:
@@ -614,7 +616,7 @@ def test_such_a_story_is_written_as_it_was_read_and_its_links_carry_the_program(
     link = kipviz.permalink(kipviz.open(story(TEXT)))
     library._brought.clear()
     again = kipviz.open(link)
-    assert lit(again, 0) == "producer.init_transactions()"
+    assert lit_line(again, 0) == "producer.init_transactions()"
 
 
 def test_a_file_of_it_is_played_from_the_command_line(tmp_path: Path, capsys) -> None:

@@ -23,7 +23,7 @@ from kipviz.clients.timers import CLIENT_TIMERS, BatchBackOff
 from kipviz.cluster.actions import ClientTimer, ClusterAction, DelayOver, RunOut, Send
 from kipviz.cluster.behaviour import action_name
 from kipviz.cluster.behaviour.action_name import ON_SCREEN
-from kipviz.cluster.behaviour.catalogue import BEHAVIOURS, VERBS, label, named, script_name
+from kipviz.cluster.behaviour.catalogue import BEHAVIOURS, VERBS, label, name_action, script_name
 from kipviz.core.values import Written
 from kipviz.designs.catalogue import design
 from kipviz.driving.cluster import Cluster
@@ -192,7 +192,7 @@ def test_the_words_are_those_of_scripts_where_no_entry_rewords_them() -> None:
     run = runs.play("kip-1289-small")
     reworded = 0
     for before, node in pairwise(run.trace.node(n) for n in run.trace.line):
-        same = named(before.world, node.action).verb.name not in ON_SCREEN
+        same = name_action(before.world, node.action).verb.name not in ON_SCREEN
         assert (label(before.world, node.action) == script_name(before.world, node.action)) is same
         reworded += not same
     assert reworded

@@ -8,20 +8,20 @@ from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.counting import rolling
 from kipviz.studies.test_plan import rollout
-from tests.scenarios.story import after, committed_outputs, nodes, played, states_of
+from tests.scenarios.story import after, committed_outputs, nodes, play_once, states_of
 
 HANGS, KEPT_OUT = "appended, and hangs", "refused"
 
 
 def test_a_level_is_finalized_when_the_last_broker_has_the_binary_and_not_before() -> None:
-    trace, _ = played("kip-1289-rolling", "repaired")
+    trace, _ = play_once("kip-1289-rolling", "repaired")
     assert committed_outputs(trace.world) == {"src-0@100": 1}
     assert {name for _, name in trace.world.image.releases} == {"kip-1289"}
 
 
 def test_an_old_binary_goes_over_a_vote_and_the_record_is_delivered_twice() -> None:
     """KIP-1289's rule for a downgrade is kept, and what it promises is broken."""
-    trace, _ = played("kip-1289-binary-downgrade", "repaired")
+    trace, _ = play_once("kip-1289-binary-downgrade", "repaired")
     assert committed_outputs(trace.world) == {"src-0@100": 1}
     moved = [e for n in nodes(trace) for e in n.events if isinstance(e, RecordsMoved)]
     acquired = [e for e in moved if e.after.name == "ACQUIRED"]
@@ -34,7 +34,7 @@ def test_an_old_binary_goes_over_a_vote_and_the_record_is_delivered_twice() -> N
 def test_a_level_that_is_finalized_already_lets_a_vote_be_led_by_a_broker_that_cannot_read_it() -> (
     None
 ):
-    trace, _ = played("kip-1289-small-level-taken", "finding-X9")
+    trace, _ = play_once("kip-1289-small-level-taken", "finding-X9")
     assert committed_outputs(trace.world) == {"src-0@100": 1}
     assert states_of(trace, 100)[-1].name == "ACQUIRED"
     assert PROPERTIES[0].finding(nodes(trace)[-1].observations[0]).status == BROKEN
@@ -43,7 +43,7 @@ def test_a_level_that_is_finalized_already_lets_a_vote_be_led_by_a_broker_that_c
 def test_below_a_level_of_its_own_the_call_throws_though_three_of_four_brokers_have_the_code() -> (
     None
 ):
-    trace, _ = played("kip-1289-small-level-taken", "repaired")
+    trace, _ = play_once("kip-1289-small-level-taken", "repaired")
     thrown = [e.raised for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)]
     assert any(word.startswith("UnsupportedVersionException") for word in thrown)
     assert committed_outputs(trace.world) == {}
@@ -61,13 +61,13 @@ def test_a_late_batch_hangs_until_leader_and_coordinator_both_verify() -> None:
 def test_verification_takes_nothing_away_that_hangs_already() -> None:
     hangs = after("kip-890-rolling", "kafka", "Brokers 1, 4 and 5 get 3.6")
     assert hangs.logs["output-A-0"].open
-    trace, _ = played("kip-890-rolling", "kafka")
+    trace, _ = play_once("kip-890-rolling", "kafka")
     last = nodes(trace)[-1]
     assert PROPERTIES[0].finding(last.observations[0]).status == BROKEN
 
 
 def test_a_transaction_ends_in_the_version_it_began_in_though_every_broker_is_new() -> None:
-    trace, _ = played("kip-890-rolling-to-2", "kafka")
+    trace, _ = play_once("kip-890-rolling-to-2", "kafka")
     ends = [
         event.message.spoken
         for node in nodes(trace)

@@ -22,7 +22,7 @@ def start() -> Trace:
     return Trace.start(MODEL)
 
 
-def told(trace: Trace) -> list[str]:
+def list_labels(trace: Trace) -> list[str]:
     """The labels of the steps that were taken."""
     path = [trace.node(n) for n in trace.line]
     return [script_name(before.world, node.action) for before, node in pairwise(path)]
@@ -30,17 +30,17 @@ def told(trace: Trace) -> list[str]:
 
 def test_a_label_takes_the_one_step_that_it_names() -> None:
     trace = follow(start(), MODEL, "app-1 goes on", "here")
-    assert told(trace) == ["app-1 goes on"]
+    assert list_labels(trace) == ["app-1 goes on"]
 
 
 def test_a_label_may_have_stars() -> None:
     trace = follow(follow(start(), MODEL, "app-1 goes on", "here"), MODEL, "*sends Init*", "here")
-    assert told(trace)[-1] == "app-1/producer sends InitProducerId"
+    assert list_labels(trace)[-1] == "app-1/producer sends InitProducerId"
 
 
 def test_quiet_goes_on_until_only_a_person_or_an_accident_could() -> None:
     trace = follow(follow(start(), MODEL, "app-1 goes on", "here"), MODEL, "quiet", "here")
-    assert told(trace)[1:] == [
+    assert list_labels(trace)[1:] == [
         "app-1/producer sends InitProducerId",
         "InitProducerId arrives at B1",
         "InitProducerIdResponse arrives at app-1/producer",
@@ -52,19 +52,19 @@ def test_quiet_goes_on_until_only_a_person_or_an_accident_could() -> None:
 def test_quiet_but_holds_back_what_matches() -> None:
     trace = follow(start(), MODEL, "app-1 goes on", "here")
     trace = follow(trace, MODEL, "quiet but *Response arrives at app-1*", "here")
-    assert told(trace)[-1] == "InitProducerId arrives at B1"
+    assert list_labels(trace)[-1] == "InitProducerId arrives at B1"
 
 
 def test_until_goes_on_to_a_step_and_takes_it() -> None:
     trace = follow(start(), MODEL, "app-1 goes on", "here")
     trace = follow(trace, MODEL, "until InitProducerId arrives at B1", "here")
-    assert told(trace)[-1] == "InitProducerId arrives at B1"
+    assert list_labels(trace)[-1] == "InitProducerId arrives at B1"
 
 
 def test_maybe_takes_what_is_possible_and_passes_over_what_is_not() -> None:
     trace = start()
     assert follow(trace, MODEL, "maybe EndTxn arrives at B1", "here") is trace
-    assert told(follow(trace, MODEL, "maybe app-1 goes on", "here")) == ["app-1 goes on"]
+    assert list_labels(follow(trace, MODEL, "maybe app-1 goes on", "here")) == ["app-1 goes on"]
 
 
 def test_a_beat_becomes_a_chapter_of_its_steps() -> None:

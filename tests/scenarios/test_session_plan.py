@@ -26,7 +26,7 @@ from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.setting import group_app, group_spec, home
 from tests.brokers.rights_table import NEEDS
-from tests.scenarios.story import committed_outputs, nodes, played
+from tests.scenarios.story import committed_outputs, nodes, play_once
 
 TURN = ("{} goes on", "quiet", "{} goes on")
 
@@ -46,7 +46,7 @@ def verdicts(trace):
 # -- 7.1 Unit Tests that need a broker ----------------------------------------------------------
 
 
-def returned(trace):
+def list_returned(trace):
     """The calls that came back, and what they threw."""
     return [
         (e.call, e.raised) for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)
@@ -62,7 +62,7 @@ def test_backward_compatibility(under: str, version: int) -> None:
     trace, kafka = (story.play(design(name))[0] for name in (under, "kafka"))
     assert fingerprint(trace.world) == fingerprint(kafka.world)
     assert verdicts(trace) == [HOLDS, HOLDS]
-    assert returned(trace) == [
+    assert list_returned(trace) == [
         ("initTransactions", ""),
         ("poll", ""),
         ("beginTransaction", ""),
@@ -97,13 +97,13 @@ def test_epoch_fencing() -> None:
 
 @pytest.mark.parametrize("under", ["repaired", "kip-1310"])
 def test_producer_and_external_session_e2e(under: str) -> None:
-    trace, _ = played("kip-1310-produce-session", under)
+    trace, _ = play_once("kip-1310-produce-session", under)
     assert committed_outputs(trace.world) == {"src-0@100": 1, "src-0@101": 1}
     assert verdicts(trace) == [HOLDS, HOLDS]
 
 
 def test_resume_and_commit_from_different_process() -> None:
-    trace, _ = played("kip-1310-flink-session", "repaired")
+    trace, _ = play_once("kip-1310-flink-session", "repaired")
     assert not trace.world.applications["app-1"].alive
     assert committed_outputs(trace.world) == {"src-0@100": 1, "src-0@101": 1}
     sent = [
@@ -133,8 +133,8 @@ def test_there_is_a_suite_to_run_without_sessions() -> None:
 @pytest.mark.parametrize("name", WITHOUT)
 def test_legacy_producer(name: str) -> None:
     """No story without a session is touched by what a design says of sessions."""
-    with_them, _ = played(name, "kip-1310")
-    without, _ = played(name, "repaired")
+    with_them, _ = play_once(name, "kip-1310")
+    without, _ = play_once(name, "repaired")
     assert fingerprint(with_them.world) == fingerprint(without.world)
 
 
@@ -204,8 +204,8 @@ def test_two_requests_of_the_table_are_new() -> None:
 def test_a_coordinator_cannot_tell_a_session_from_a_producer() -> None:
     """KIP-1310 1.1: the requests carry identities, and no type of client."""
 
-    def asked(story):
-        trace, _ = played(story, "repaired")
+    def list_requests(story):
+        trace, _ = play_once(story, "repaired")
         return [
             e.message
             for node in nodes(trace)
@@ -214,14 +214,14 @@ def test_a_coordinator_cannot_tell_a_session_from_a_producer() -> None:
             and type(e.message) in (InitProducerId, TxnOffsetCommit, EndTxn)
         ]
 
-    of_session = asked("kip-1310-streams-session")
-    assert of_session == asked("kip-1310-streams-producer")
+    of_session = list_requests("kip-1310-streams-session")
+    assert of_session == list_requests("kip-1310-streams-producer")
     assert len(of_session) == 3
 
 
 def test_sharing_a_session_multiplies_no_identity() -> None:
     """KIP-1310 6.2: one session, one producer id, one epoch, however many clients use it."""
-    trace, _ = played("kip-1310-share-session", "repaired")
+    trace, _ = play_once("kip-1310-share-session", "repaired")
     used = {
         (e.message.producer_id, e.message.producer_epoch)
         for node in nodes(trace)

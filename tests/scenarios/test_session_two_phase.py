@@ -17,13 +17,13 @@ from kipviz.scenarios.applications import programs as of_producers
 from kipviz.scenarios.applications import session_two_phase as programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from tests.scenarios.story import after, committed_outputs, nodes, played, running
+from tests.scenarios.story import after, committed_outputs, nodes, play_once, running
 
 ASKED = (*PROPERTIES, Agreement(), OneOutcome())
 TORN = {"atomic", "stores agree"}
 
 
-def searched(name, faults, under="repaired"):
+def search_story(name, faults, under="repaired"):
     """What breaks, by property, and how many states there are."""
     model = scenario(f"kip-1310-small-{name}").model(design(under), budget_of(faults))
     found = Search(model, ASKED).run(Bounds())
@@ -44,8 +44,8 @@ def searched(name, faults, under="repaired"):
     ids=["initialize", "keeps", "resumes", "undoes", "commits", "swapped"],
 )
 def test_which_recovery_of_a_session_survives_a_crash_at_every_point(recovery, broken) -> None:
-    assert searched(recovery, "")[0] == set()
-    assert searched(recovery, "crash_client=1")[0] == broken
+    assert search_story(recovery, "")[0] == set()
+    assert search_story(recovery, "crash_client=1")[0] == broken
 
 
 def test_a_session_that_keeps_what_is_open_has_the_states_of_a_producer_that_does() -> None:
@@ -61,7 +61,7 @@ def test_a_session_that_keeps_what_is_open_has_the_states_of_a_producer_that_doe
 @pytest.mark.parametrize("recovery", ["resumes", "swapped"])
 @pytest.mark.parametrize("faults", ["crash_client=1,crash_broker=1", "crash_client=2"])
 def test_nor_do_two_crashes_break_the_recoveries_that_hold(recovery, faults) -> None:
-    assert searched(recovery, faults)[0] == set()
+    assert search_story(recovery, faults)[0] == set()
 
 
 def verdict(trace):
@@ -69,10 +69,10 @@ def verdict(trace):
 
 
 def test_a_resumed_session_completes_what_the_database_decided_or_is_not_allowed_to() -> None:
-    kept, _ = played("kip-1310-complete", "repaired")
+    kept, _ = play_once("kip-1310-complete", "repaired")
     assert verdict(kept) == HOLDS
     assert committed_outputs(kept.world) == {"src-0@0": 1}
-    torn, _ = played("kip-1310-complete", "kip-1310")
+    torn, _ = play_once("kip-1310-complete", "kip-1310")
     assert verdict(torn) == BROKEN
     assert committed_outputs(torn.world) == {}
     raised = [e.raised for node in nodes(torn) for e in node.events if isinstance(e, CallReturned)]
@@ -82,7 +82,7 @@ def test_a_resumed_session_completes_what_the_database_decided_or_is_not_allowed
 
 
 def test_the_pages_order_commits_a_transaction_whose_record_is_in_no_log() -> None:
-    trace, _ = played("kip-1310-empty-commit", "repaired")
+    trace, _ = play_once("kip-1310-empty-commit", "repaired")
     ends = [e for node in nodes(trace) for e in node.events if isinstance(e, TransactionDecided)]
     assert [e.committed for e in ends] == [True]
     assert [b.control for b in trace.world.logs["output-A-0"].batches] == ["COMMIT"]

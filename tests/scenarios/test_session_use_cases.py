@@ -12,7 +12,7 @@ from kipviz.messages.logs.producing import Produce
 from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.scenarios.library import scenario
 from kipviz.studies.counting.sessions import USE_CASES
-from tests.scenarios.story import markers, nodes, played
+from tests.scenarios.story import markers, nodes, play_once
 
 # What reads the source is no part of a transaction.
 READS = ("OffsetFetch", "Fetch", "ShareFetch")
@@ -41,11 +41,11 @@ def line_of(event):
 
 
 def lines(name):
-    trace, _ = played(name, scenario(name).designs[0])
+    trace, _ = play_once(name, scenario(name).designs[0])
     return [line for node in nodes(trace) for event in node.events if (line := line_of(event))]
 
 
-def begun(who, starts="initTransactions", request="InitProducerId"):
+def begin_lines(who, starts="initTransactions", request="InitProducerId"):
     """Take a name, read, and write one batch."""
     return [
         f"{who}: {request}",
@@ -57,36 +57,36 @@ def begun(who, starts="initTransactions", request="InitProducerId"):
     ]
 
 
-def ended(who, how="COMMIT"):
+def end_lines(who, how="COMMIT"):
     return [f"{who}: EndTxn, {how}", f"{how.lower()}Transaction()"]
 
 
-TODAY, DRAFT = begun("producer"), begun("session", "initialize")
+TODAY, DRAFT = begin_lines("producer"), begin_lines("session", "initialize")
 
 
 def sink(who, call):
     """One batch is aborted because something has thrown, and is put and acknowledged again."""
     votes = [f"{call}()", f"{who}: TxnShareAcknowledge"]
-    return [*votes, *ended(who, "ABORT"), *DRAFT[2:], *votes, *ended(who)]
+    return [*votes, *end_lines(who, "ABORT"), *DRAFT[2:], *votes, *end_lines(who)]
 
 
 PREPARED = ["database.prepareTransaction()", "prepareTransaction()"]
 ONE = {OUTPUT: ["COMMIT"]}
 SOURCE = ["send()", "producer: Produce to connect-offsets-0"]
 LINES = {
-    "produce-producer": [*TODAY, *ended("producer")],
-    "produce-session": [*DRAFT, *ended("session")],
+    "produce-producer": [*TODAY, *end_lines("producer")],
+    "produce-session": [*DRAFT, *end_lines("session")],
     "streams-producer": [
         *TODAY,
         "producer: TxnOffsetCommit",
         "sendOffsetsToTransaction()",
-        *ended("producer"),
+        *end_lines("producer"),
     ],
     "streams-session": [
         *DRAFT,
         "session: TxnOffsetCommit",
         "sendOffsetsToTransaction()",
-        *ended("session"),
+        *end_lines("session"),
     ],
     # Another process ends what app-1 has written. Flink's reflection ends it as version 1 does.
     "flink-producer": [
@@ -96,34 +96,34 @@ LINES = {
         "app-2/producer: InitProducerId",
         "commitTransaction()",
     ],
-    "flink-session": [*TODAY, "resume()", *ended("app-2/session"), "close()"],
+    "flink-session": [*TODAY, "resume()", *end_lines("app-2/session"), "close()"],
     "share-producer": [
         *TODAY,
         "sendShareAcknowledgementsToTransaction()",
         "producer: TxnShareAcknowledge",
-        *ended("producer"),
+        *end_lines("producer"),
     ],
     "share-session": [
         *DRAFT,
         "acknowledgeTransactionally()",
         "consumer: TxnShareAcknowledge",
-        *ended("session"),
+        *end_lines("session"),
     ],
-    "source-producer": [*TODAY, *SOURCE, *ended("producer")],
-    "source-session": [*DRAFT, *SOURCE, *ended("session")],
+    "source-producer": [*TODAY, *SOURCE, *end_lines("producer")],
+    "source-session": [*DRAFT, *SOURCE, *end_lines("session")],
     "sink-producer": [*TODAY, *sink("producer", "sendShareAcknowledgementsToTransaction")],
     "sink-session": [*DRAFT, *sink("session", "addShareAcksToTransaction")],
     "two-phase-producer": [
-        *begun("producer", request="InitProducerId2Pc"),
+        *begin_lines("producer", request="InitProducerId2Pc"),
         *PREPARED,
-        *ended("producer"),
+        *end_lines("producer"),
         "database.commitTransaction()",
     ],
     "two-phase-session": [
-        *begun("session", "initialize", "InitProducerId2Pc"),
+        *begin_lines("session", "initialize", "InitProducerId2Pc"),
         *PREPARED,
         "resume()",
-        *ended("session"),
+        *end_lines("session"),
         "database.commitTransaction()",
     ],
 }
@@ -139,7 +139,7 @@ MARKERS = {
 def test_a_use_case_makes_these_calls_and_its_clients_send_these_requests(name: str) -> None:
     story = f"kip-1310-{name}"
     assert lines(story) == LINES[name]
-    trace, _ = played(story, scenario(story).designs[0])
+    trace, _ = play_once(story, scenario(story).designs[0])
     assert markers(trace.world) == MARKERS.get(name.rpartition("-")[0], ONE)
 
 

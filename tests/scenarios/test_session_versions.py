@@ -19,7 +19,7 @@ from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.scenarios.applications import session_programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from tests.scenarios.story import committed_outputs, nodes, played
+from tests.scenarios.story import committed_outputs, nodes, play_once
 
 POLL = "records = consumer.poll(Duration.ofSeconds(5));"
 
@@ -87,14 +87,14 @@ def test_a_resumed_session_ends_as_the_cluster_has_it(name: str, version: int, e
 
 def test_what_the_application_names_is_added_before_anything_is_written() -> None:
     for under in ("repaired", "kip-1310"):
-        trace, _ = played("kip-1310-add-partitions", under)
+        trace, _ = play_once("kip-1310-add-partitions", under)
         names = [request for _, request, _ in requests(trace)]
         assert names.index("AddPartitionsToTxn") < names.index("Produce")
         assert verdict(trace) == HOLDS
 
 
 def test_a_partition_of_which_nobody_told_the_session_is_refused_and_the_offset_committed() -> None:
-    draft, _ = played("kip-1310-unnamed-partition", "kip-1310")
+    draft, _ = play_once("kip-1310-unnamed-partition", "kip-1310")
     answers = [
         error_in(e.message)
         for node in nodes(draft)
@@ -104,7 +104,7 @@ def test_a_partition_of_which_nobody_told_the_session_is_refused_and_the_offset_
     assert answers == [Errors.TRANSACTION_ABORTABLE]
     assert committed_outputs(draft.world) == {}
     assert verdict(draft) == BROKEN
-    repaired, _ = played("kip-1310-unnamed-partition", "repaired")
+    repaired, _ = play_once("kip-1310-unnamed-partition", "repaired")
     assert verdict(repaired) == HOLDS
     assert ("session", "AddPartitionsToTxn", 3) in requests(repaired)
 

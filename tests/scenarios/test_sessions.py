@@ -20,7 +20,7 @@ from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.counting.sessions import USE_CASES
-from tests.scenarios.story import committed_outputs, nodes, played, states_of
+from tests.scenarios.story import committed_outputs, nodes, play_once, states_of
 
 PAIRS = [
     (scenario(f"kip-1310-{case}-producer"), scenario(f"kip-1310-{case}-session"))
@@ -46,7 +46,7 @@ AS_PAIR = pytest.mark.parametrize(("today", "draft"), PAIRS, ids=[draft.name for
 def requests(story, under=None):
     """Who sent how many requests of each kind: (client, request) -> number."""
     found: Counter[tuple[str, str]] = Counter()
-    trace, _ = played(story.name, under or story.designs[0])
+    trace, _ = play_once(story.name, under or story.designs[0])
     names = {app.name for app in story.spec.applications}
     for node in nodes(trace):
         for event in node.events:
@@ -75,7 +75,7 @@ def test_a_pair_has_one_cluster_one_order_of_beats_and_one_outcome(today, draft)
         "flink" in today.name
     )  # it commits as version 1 does: another marker, one more epoch
     for story in (today, draft):
-        trace, _ = played(story.name, story.designs[0])
+        trace, _ = play_once(story.name, story.designs[0])
         verdicts = [
             p.finding(s).status for p, s in zip(PROPERTIES, trace.observations, strict=True)
         ]
@@ -126,9 +126,9 @@ def leader_of(trace, partition):
     return trace.world.image.leaders[partition].leader
 
 
-def sent(story, kind):
+def list_sent(story, kind):
     """The client and the broker of every request of a kind, with the request."""
-    trace, _ = played(story, "repaired")
+    trace, _ = play_once(story, "repaired")
     return trace, [
         (event.source, event.broker, event.message)
         for node in nodes(trace)
@@ -138,7 +138,7 @@ def sent(story, kind):
 
 
 def test_the_session_sends_the_offsets_to_the_coordinator_of_the_group() -> None:
-    trace, ((source, broker, request),) = sent("kip-1310-streams-session", TxnOffsetCommit)
+    trace, ((source, broker, request),) = list_sent("kip-1310-streams-session", TxnOffsetCommit)
     assert (source, broker) == ("app-1/session", leader_of(trace, "__consumer_offsets-7"))
     session = trace.world.applications["app-1"].session
     assert (request.transactional_id, request.producer_id) == (
@@ -148,13 +148,13 @@ def test_the_session_sends_the_offsets_to_the_coordinator_of_the_group() -> None
 
 
 def test_the_session_sends_the_acknowledgements_to_the_leader_of_the_source() -> None:
-    trace, acks = sent("kip-1310-sink-session", TxnShareAcknowledge)
+    trace, acks = list_sent("kip-1310-sink-session", TxnShareAcknowledge)
     leader = leader_of(trace, "src-0")
     assert [(source, broker) for source, broker, _ in acks] == [("app-1/session", leader)] * 2
 
 
 def test_a_share_consumer_acknowledges_with_the_identity_of_the_session() -> None:
-    trace, ((source, _, request),) = sent("kip-1310-share-session", TxnShareAcknowledge)
+    trace, ((source, _, request),) = list_sent("kip-1310-share-session", TxnShareAcknowledge)
     assert source == "app-1/consumer"
     session = trace.world.applications["app-1"].session
     assert (request.transactional_id, request.producer_id) == (
@@ -171,7 +171,7 @@ def test_a_session_costs_a_connection_only_to_a_broker_that_its_producer_talks_t
     """And saves one where the consumer votes over the connection that it has anyway."""
 
     def brokers(story):
-        trace, _ = played(story.name, story.designs[0])
+        trace, _ = play_once(story.name, story.designs[0])
         found = {}
         for source, broker in trace.world.connections:
             host, _, client = source.partition("/")
@@ -210,13 +210,13 @@ OPEN = {
 def test_an_open_point_breaks_the_draft_and_not_the_repaired_design(story) -> None:
     said = []
     for name in story.designs:
-        trace, _ = played(story.name, name)
+        trace, _ = play_once(story.name, name)
         said.append(PROPERTIES[0].finding(trace.observations[0]).status)
     assert tuple(said) == OPEN[story.name]
 
 
 def answers(story, under, kind):
-    trace, _ = played(story, under)
+    trace, _ = play_once(story, under)
     return [
         event.message
         for node in nodes(trace)
@@ -233,12 +233,12 @@ def test_a_batch_of_a_second_producer_is_refused_as_out_of_order() -> None:
 def test_a_batch_of_a_second_producer_is_taken_for_a_duplicate_and_lost() -> None:
     first, second = answers("kip-1310-silent-loss", "kip-1310", ProduceResponse)
     assert first == second  # the response to f(c), f(d) has the offset of f(a)
-    log = played("kip-1310-silent-loss", "kip-1310")[0].world.logs["output-A-0"]
+    log = play_once("kip-1310-silent-loss", "kip-1310")[0].world.logs["output-A-0"]
     assert [r.value for b in log.batches if not b.control for r in b.records] == ["f(a)", "f(b)"]
 
 
 def test_an_unsent_batch_starts_a_transaction_that_nobody_began() -> None:
-    trace, _ = played("kip-1310-unsent-batch", "kip-1310-unaware")
+    trace, _ = play_once("kip-1310-unsent-batch", "kip-1310-unaware")
     moves = [e for node in nodes(trace) for e in node.events if isinstance(e, TransactionMoved)]
     assert moves[-1].after is TransactionState.ONGOING
     assert trace.world.applications["app-1"].session.state_name == "READY"
@@ -253,7 +253,7 @@ def test_a_late_vote_is_refused_with_the_epoch_that_is_over() -> None:
 
 @pytest.mark.parametrize("under", ["repaired", "kip-1310"])
 def test_close_closes_the_connection_of_the_session_and_of_nobody_else(under: str) -> None:
-    trace, _ = played("kip-1310-close", under)
+    trace, _ = play_once("kip-1310-close", under)
     opened = {source for (source, _), c in trace.world.connections.items() if c.open}
     assert "app-1/session" not in opened
     assert {"app-1/producer", "app-1/consumer"} <= opened
@@ -265,7 +265,7 @@ def test_close_closes_the_connection_of_the_session_and_of_nobody_else(under: st
 
 
 def test_a_resumed_session_commits_what_no_checkpoint_has() -> None:
-    trace, _ = played("kip-1310-live-writer", "kip-1310")
+    trace, _ = play_once("kip-1310-live-writer", "kip-1310")
     assert set(committed_outputs(trace.world)) == {"src-0@100", "src-0@101"}
     ends = [m.error for m in answers("kip-1310-live-writer", "kip-1310", EndTxnResponse)]
     assert ends[0] is Errors.NONE

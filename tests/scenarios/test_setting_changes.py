@@ -7,7 +7,7 @@ import pytest
 from kipviz.designs.catalogue import design
 from kipviz.designs.options.options import KAFKAS_OWN, SLOTS
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.setting_changes import BadChange, changed, settings
+from kipviz.scenarios.setting_changes import BadChange, apply_changes, settings
 
 SPEC = scenario("pain-timed-out").spec
 OWN = [slot for slot in SLOTS if slot.finding == KAFKAS_OWN]
@@ -18,21 +18,23 @@ def test_a_rule_of_kafkas_own_can_be_switched_off_under_kafka_as_it_is(slot):
     kafka = design("kafka")
     assert slot.name in [s.name for s in settings(SPEC, kafka)]
     off = slot.options[-1].name
-    _, other = changed(SPEC, kafka, [f"{slot.name}={off}"])
+    _, other = apply_changes(SPEC, kafka, [f"{slot.name}={off}"])
     assert design(other.name) == other
     assert other.choices[slot.name] == off
 
 
 def test_what_only_a_draft_asks_is_no_setting_of_kafka_as_it_is():
     with pytest.raises(BadChange, match="there is no setting 'staged_acks'"):
-        changed(SPEC, design("kafka"), ["staged_acks=memory_only"])
+        apply_changes(SPEC, design("kafka"), ["staged_acks=memory_only"])
 
 
 def test_a_duration_is_set_by_kafkas_name_and_shown_where_it_can_begin():
     spec, kafka = scenario("kip-848-rebalance").spec, design("kafka")
     names = [s.name for s in settings(spec, kafka)]
     assert "consumer_session_timeout_ms" not in names, "an untimed clock reads none"
-    timed, _ = changed(spec, kafka, ["clock=timed", "group.consumer.session.timeout.ms=20000"])
+    timed, _ = apply_changes(
+        spec, kafka, ["clock=timed", "group.consumer.session.timeout.ms=20000"]
+    )
     shown = {s.name: s for s in settings(timed, kafka)}
     assert shown["consumer_session_timeout_ms"].now == "20000"
     assert "group.consumer.session.timeout.ms" in shown["consumer_session_timeout_ms"].asks
@@ -42,11 +44,11 @@ def test_a_duration_is_set_by_kafkas_name_and_shown_where_it_can_begin():
 
 def test_durations_that_do_not_go_together_are_refused_as_kafka_does():
     with pytest.raises(BadChange, match=r"less than group\.consumer\.session\.timeout"):
-        changed(SPEC, design("kafka"), ["group.consumer.session.timeout.ms=4000"])
+        apply_changes(SPEC, design("kafka"), ["group.consumer.session.timeout.ms=4000"])
 
 
 def test_a_setting_that_is_a_text_is_taken_as_it_is_and_shown_where_it_is_not_kafkas():
     spec, kafka = scenario("kip-1191-poison-record").spec, design("kafka")
     assert "dead_letter_prefix" not in [s.name for s in settings(spec, kafka)]
-    other, _ = changed(spec, kafka, ["errors.deadletterqueue.topic.name.prefix=dead."])
+    other, _ = apply_changes(spec, kafka, ["errors.deadletterqueue.topic.name.prefix=dead."])
     assert {s.name: s.now for s in settings(other, kafka)}["dead_letter_prefix"] == "dead."

@@ -6,7 +6,7 @@ from kipviz.cluster.actions import Cut, Deliver, Heal
 from kipviz.cluster.network.network_partition import are_apart
 from kipviz.cluster.world import broker_host, host_of
 from kipviz.records.transaction_state import TransactionState
-from tests.scenarios.story import after, committed_outputs, nodes, played
+from tests.scenarios.story import after, committed_outputs, nodes, play_once
 
 STORY = "kip-98-split-network"
 SIDES = "B1/B5/app-1", "B3/B4"
@@ -27,7 +27,7 @@ def test_a_decision_on_one_side_of_a_cut_is_carried_out_when_it_is_healed() -> N
 
 
 def test_between_the_two_sides_nothing_arrives_until_one_repair_joins_them() -> None:
-    steps = [(node.action, node.world) for node in nodes(played(STORY, "kafka")[0])]
+    steps = [(node.action, node.world) for node in nodes(play_once(STORY, "kafka")[0])]
     actions = [action for action, _ in steps]
     first, last = actions.index(Cut(*SIDES)), actions.index(Heal(*SIDES))
     split = steps[first][1]

@@ -156,7 +156,7 @@ def above(story: Scenario) -> Iterator[str]:
     yield from (note.text for note in story.watch if note.beat < story.question.beat)
 
 
-def told(story: Scenario, text: str) -> list[str]:
+def find_spoilers(story: Scenario, text: str) -> list[str]:
     """The sentences of a text that tell a story's answer."""
     assert story.question is not None
     fact = FACTS.get(story.name)
@@ -172,14 +172,14 @@ def told(story: Scenario, text: str) -> list[str]:
 
 @pytest.mark.parametrize("story", ASKED, ids=[story.name for story in ASKED])
 def test_nothing_that_a_story_shows_before_its_answer_tells_it(story: Scenario) -> None:
-    assert [one for text in above(story) for one in told(story, text)] == []
+    assert [one for text in above(story) for one in find_spoilers(story, text)] == []
 
 
 def test_a_title_that_tells_the_answer_is_found_and_another_one_stands_in_its_place() -> None:
     for name in ("kip-447-generation", "pain-rotated-away", "kip-1319-stale"):
         story = scenario(name)
-        assert told(story, story.title) == [story.title]
-        assert told(story, story.untold) == []
+        assert find_spoilers(story, story.title) == [story.title]
+        assert find_spoilers(story, story.untold) == []
 
 
 def test_only_a_story_with_a_question_has_another_title_until_it_is_answered() -> None:
@@ -197,14 +197,14 @@ def test_no_text_above_a_story_in_a_notebook_tells_the_answer_to_its_question(pa
                 read.clear()
             read.append(re.sub(r"<details>.*?</details>", "", cell.source, flags=re.DOTALL))
             continue
-        for name in opened(cell.source):
+        for name in list_opened(cell.source):
             story = scenario(name)
             if story.question is not None:
-                found += [(name, one) for text in read for one in told(story, plain(text))]
+                found += [(name, one) for text in read for one in find_spoilers(story, plain(text))]
     assert found == []
 
 
-def opened(source: str) -> Iterator[str]:
+def list_opened(source: str) -> Iterator[str]:
     """The stories that a cell opens and leaves at their start."""
     last = ast.parse(source).body[-1:]
     for node in last:

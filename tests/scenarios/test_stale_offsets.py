@@ -8,7 +8,7 @@ from kipviz.brokers.groups.group_coordinator import GroupCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageDelivered
 from kipviz.messages.groups.groups import TxnOffsetCommit, TxnOffsetCommitResponse
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from tests.scenarios.story import nodes, played
 def test_the_same_offsets_are_refused_in_the_words_of_their_version(
     story: str, version: int, error: Errors
 ) -> None:
-    trace, _ = played(story, "kafka")
+    trace, _ = play_once(story, "kafka")
     events = [event for node in nodes(trace) for event in node.events]
     told = [event.message for event in events if isinstance(event, MessageDelivered)]
     (request,) = (m for m in told if isinstance(m, TxnOffsetCommit))

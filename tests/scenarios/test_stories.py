@@ -22,7 +22,7 @@ from tests.scenarios.story import (
     first_step,
     markers,
     nodes,
-    played,
+    play_once,
     states_of,
 )
 
@@ -39,7 +39,7 @@ ACKNOWLEDGED, AVAILABLE = RecordState.ACKNOWLEDGED, RecordState.AVAILABLE
 
 @BOTH
 def test_commit_transaction_has_waited_for_a_durable_prepare_commit(story: str) -> None:
-    trace, _ = played(story, "repaired")
+    trace, _ = play_once(story, "repaired")
     returned = first_step(trace, CallReturned, call="commitTransaction", raised="")
     log = nodes(trace)[returned].world.logs[COORDINATOR]
     last = log.batches[-1]
@@ -51,7 +51,7 @@ def test_commit_transaction_has_waited_for_a_durable_prepare_commit(story: str) 
 
 @BOTH
 def test_commit_transaction_has_not_waited_for_any_marker(story: str) -> None:
-    trace, _ = played(story, "repaired")
+    trace, _ = play_once(story, "repaired")
     returned = first_step(trace, CallReturned, call="commitTransaction")
     assert markers(nodes(trace)[returned].world) == {}
     completed = first_step(trace, TransactionMoved, after=TransactionState.COMPLETE_COMMIT)
@@ -69,7 +69,7 @@ def test_commit_transaction_has_not_waited_for_any_marker(story: str) -> None:
 def test_the_transaction_is_complete_only_after_every_participant_has_its_marker(
     story: str,
 ) -> None:
-    trace, _ = played(story, "repaired")
+    trace, _ = play_once(story, "repaired")
     completed = first_step(trace, TransactionMoved, after=TransactionState.COMPLETE_COMMIT)
     side = "__share_group_state-16" if story == SHARE else "__consumer_offsets-7"
     assert markers(nodes(trace)[completed].world) == {"output-A-0": ["COMMIT"], side: ["COMMIT"]}
@@ -84,7 +84,7 @@ def test_the_transaction_is_complete_only_after_every_participant_has_its_marker
 
 
 def test_the_participants_of_the_share_flow_are_the_output_and_the_partition_of_the_state() -> None:
-    trace, _ = played(SHARE, "repaired")
+    trace, _ = play_once(SHARE, "repaired")
     decided = first_step(trace, TransactionMoved, after=TransactionState.PREPARE_COMMIT)
     (event,) = [e for e in nodes(trace)[decided].events if isinstance(e, TransactionMoved)]
     assert event.partitions == ("__share_group_state-16", "output-A-0")
@@ -112,14 +112,14 @@ def test_the_last_stable_offset_waits_for_the_marker_and_the_high_watermark_does
 def test_under_the_repaired_design_a_record_is_acknowledged_with_its_transaction(
     offset: int,
 ) -> None:
-    trace, _ = played(SHARE, "repaired")
+    trace, _ = play_once(SHARE, "repaired")
     assert states_of(trace, offset) == [ACQUIRED, PENDING, ACKNOWLEDGED]
     assert committed_outputs(trace.world) == {"src-0@100": 1, "src-0@101": 1}
 
 
 @pytest.mark.parametrize("offset", [100, 101])
 def test_under_finding_i_a_record_stays_pending_after_everything_is_complete(offset: int) -> None:
-    trace, _ = played(SHARE, "finding-I")
+    trace, _ = play_once(SHARE, "finding-I")
     assert states_of(trace, offset) == [ACQUIRED, PENDING]
     completed = first_step(trace, TransactionMoved, after=TransactionState.COMPLETE_COMMIT)
     assert completed < trace.depth
@@ -127,7 +127,7 @@ def test_under_finding_i_a_record_stays_pending_after_everything_is_complete(off
 
 
 def test_under_finding_d_the_lock_frees_a_record_between_the_decision_and_the_marker() -> None:
-    trace, _ = played(LOCK, "finding-D")
+    trace, _ = play_once(LOCK, "finding-D")
     decided = first_step(trace, TransactionDecided, committed=True)
     freed = first_step(trace, RecordsMoved, after=AVAILABLE)
     assert decided < freed
@@ -143,13 +143,13 @@ def test_under_finding_d_the_lock_frees_a_record_between_the_decision_and_the_ma
 
 
 def test_under_finding_d_one_record_ends_with_two_committed_outputs() -> None:
-    trace, _ = played(LOCK, "finding-D")
+    trace, _ = play_once(LOCK, "finding-D")
     assert states_of(trace, 100) == [ACQUIRED, PENDING, AVAILABLE, ACQUIRED, PENDING]
     assert committed_outputs(trace.world) == {"src-0@100": 2}
 
 
 def test_under_the_repaired_design_the_lock_of_a_staged_record_does_not_run_out() -> None:
-    trace, chapters = played(LOCK, "repaired")
+    trace, chapters = play_once(LOCK, "repaired")
     (expiry,) = [c for c in chapters if c.title == "The lock expires"]
     assert expiry.first == expiry.end
     assert AVAILABLE not in states_of(trace, 100)
@@ -160,7 +160,7 @@ def test_under_the_repaired_design_the_lock_of_a_staged_record_does_not_run_out(
 
 
 def test_after_an_abort_the_records_come_again_with_a_higher_delivery_count() -> None:
-    trace, _ = played("kip-1289-share-abort", "repaired")
+    trace, _ = play_once("kip-1289-share-abort", "repaired")
     for offset in (100, 101):
         assert states_of(trace, offset) == [ACQUIRED, PENDING, AVAILABLE, ACQUIRED]
     last = [e for e in nodes(trace) for e in e.events if isinstance(e, RecordsMoved)][-1]
@@ -170,7 +170,7 @@ def test_after_an_abort_the_records_come_again_with_a_higher_delivery_count() ->
 
 
 def test_a_committed_group_offset_is_pending_until_its_marker() -> None:
-    trace, _ = played(GROUP, "repaired")
+    trace, _ = play_once(GROUP, "repaired")
     staged = first_step(trace, OffsetStaged, offset=102)
     resolved = first_step(trace, OffsetResolved, offset=102, committed=True)
     decided = first_step(trace, TransactionDecided, committed=True)
@@ -179,7 +179,7 @@ def test_a_committed_group_offset_is_pending_until_its_marker() -> None:
 
 
 def test_an_aborted_group_offset_is_dropped_and_the_group_reads_the_same_again() -> None:
-    trace, _ = played("kip-1289-group-abort", "repaired")
+    trace, _ = play_once("kip-1289-group-abort", "repaired")
     first_step(trace, OffsetResolved, offset=102, committed=False)
     assert committed_outputs(trace.world) == {}
     delivered = [

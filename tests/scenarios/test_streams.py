@@ -7,7 +7,7 @@ import pytest
 from kipviz.scenarios.applications.streams import WITH_TASKS, WITH_THREADS, StreamsConfig, instance
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from tests.scenarios.story import committed_outputs, played
+from tests.scenarios.story import committed_outputs, play_once
 
 OLD, BETWEEN, NEW = scenario("kip-447-two-bounces").spec.applications
 
@@ -34,7 +34,7 @@ def test_the_three_versions_of_two_bounces_are_what_the_configurations_choose():
 
 
 def test_without_the_version_in_between_nobody_fences_the_old_one():
-    trace, _ = played("kip-447-one-bounce", "kafka")
+    trace, _ = play_once("kip-447-one-bounce", "kafka")
     assert PROPERTIES[0].finding(trace.observations[0]).status == "broken"
     assert set(committed_outputs(trace.world).values()) == {2}
 

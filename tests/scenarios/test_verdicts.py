@@ -9,7 +9,7 @@ from kipviz.designs.catalogue import CATALOGUE, design
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import ScriptError
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 from tests.scenarios.test_kip_1289_drafts import OF_THE_DRAFTS
 
 # atomic at the end of the story, nothing pending there, and whether what is pending is resolved
@@ -217,9 +217,9 @@ def test_the_table_has_every_story_of_kip_1289_and_designs_that_there_are() -> N
 def test_the_verdict_of_a_story_under_a_design(story: str, name: str, row: Row) -> None:
     if row == IMPOSSIBLE:
         with pytest.raises(ScriptError, match="is not possible now"):
-            played(story, name)
+            play_once(story, name)
         return
-    trace, _ = played(story, name)
+    trace, _ = play_once(story, name)
     said = [
         prop.finding(state).status
         for prop, state in zip(PROPERTIES, trace.observations, strict=True)
@@ -231,7 +231,7 @@ def test_the_verdict_of_a_story_under_a_design(story: str, name: str, row: Row) 
 
 @pytest.mark.parametrize("story", [s for s in TABLE if "group" in s])
 def test_kafka_as_it_is_keeps_its_promises_to_regular_groups(story: str) -> None:
-    trace, _ = played(story, "kafka")
+    trace, _ = play_once(story, "kafka")
     assert [
         prop.finding(state).status
         for prop, state in zip(PROPERTIES, trace.observations, strict=True)
@@ -264,7 +264,7 @@ def test_every_design_but_the_repaired_one_fails_some_story(name: str) -> None:
 
 
 def test_a_property_that_is_broken_stays_so_to_the_end_of_the_story() -> None:
-    trace, _ = played("kip-1289-lock-expiry", "finding-D")
+    trace, _ = play_once("kip-1289-lock-expiry", "finding-D")
     said = [PROPERTIES[0].finding(node.observations[0]).status for node in nodes(trace)]
     first = said.index("broken")
     assert set(said[:first]) == {"holds"}

@@ -47,7 +47,7 @@ def file_of(client: str) -> Path:
     return FOLDER / f"{client}.json"
 
 
-def recorded(client: str) -> dict[str, Any]:
+def read_runs(client: str) -> dict[str, Any]:
     """Return what is stored of a client."""
     return dict(json.loads(file_of(client).read_text(encoding="utf-8")))
 
@@ -61,11 +61,11 @@ def record(program: Program, clients: Clients, brokers: RealBrokers) -> Seen:
     return see(program, calls, exchanges, brokers)
 
 
-def kept(client: str, made: dict[str, str]) -> dict[str, Any]:
+def keep_runs(client: str, made: dict[str, str]) -> dict[str, Any]:
     """Return the stored runs of programs that have not changed since; none if a version has."""
     if not file_of(client).exists():
         return {}
-    stored = recorded(client)
+    stored = read_runs(client)
     steps = {program.name: program.steps for program in programs_of(client)}
     same = all(stored[name] == value for name, value in made.items())
     runs = stored["programs"].items() if same else ()
@@ -74,7 +74,7 @@ def kept(client: str, made: dict[str, str]) -> dict[str, Any]:
 
 def record_client(client: str, made: dict[str, str], brokers: RealBrokers) -> None:
     """Record the programs of a client that are not stored, and write its file."""
-    found = kept(client, made)
+    found = keep_runs(client, made)
     clients = Clients(client)
     for program in programs_of(client):
         if program.name not in found:

@@ -12,7 +12,7 @@ from kipviz.serving.translating.translate_cluster import (
     API_VERSIONS_RESPONSE,
 )
 from tests.recordings import made_logs
-from tests.serving.test_frames import frame, lives, served
+from tests.serving.test_frames import frame, lives, make_cluster
 
 PRODUCE, FETCH, METADATA, JOIN_GROUP = 0, 1, 3, 11
 INVALID_REQUIRED_ACKS, UNSUPPORTED_VERSION, INVALID_REQUEST = 21, 35, 42
@@ -34,7 +34,7 @@ def produce(acks, topic="orders"):
 @pytest.mark.parametrize("acks", [2, -2, 32_767])
 def test_acks_that_no_request_may_have_are_an_error_of_each_partition(acks):
     """ReplicaManager.isValidRequiredAcks."""
-    cluster = served()
+    cluster = make_cluster()
     caller = cluster.connect(1)
     cluster.feed(caller, produce(acks))
     (topic,) = answer(caller, APIS[PRODUCE].response, 9)["Responses"]
@@ -46,7 +46,7 @@ def test_acks_that_no_request_may_have_are_an_error_of_each_partition(acks):
 
 def test_with_acks_0_an_error_closes_the_connection_because_there_is_no_response():
     """KafkaApis.handleProduceRequest: the producer notices, and asks for the metadata again."""
-    cluster = served()
+    cluster = make_cluster()
     follower = 3 - cluster.world.image.leader_of("orders-0")
     caller = cluster.connect(follower)
     cluster.feed(caller, produce(0))
@@ -63,7 +63,7 @@ def test_with_acks_0_an_error_closes_the_connection_because_there_is_no_response
 
 def test_bytes_after_a_request_are_ignored():
     """AbstractRequest.parseRequest reads what the schema has, and no further."""
-    cluster = served()
+    cluster = make_cluster()
     caller = cluster.connect(1)
     cluster.feed(caller, frame(METADATA, 12) + b"more")
     assert answer(caller, APIS[METADATA].response, 12)["Brokers"]
@@ -80,7 +80,7 @@ def ask_versions(cluster, caller, version, **said):
 @pytest.mark.parametrize("name", ["", "-x", "x y", "ä"])
 def test_a_clients_software_without_a_proper_name_is_an_error_and_the_connection_stays(name):
     """ApiVersionsRequest.isValid."""
-    cluster = served()
+    cluster = make_cluster()
     caller = cluster.connect(1)
     said = {"ClientSoftwareName": name, "ClientSoftwareVersion": "1.0"}
     told = ask_versions(cluster, caller, 3, **said)
@@ -91,7 +91,7 @@ def test_a_clients_software_without_a_proper_name_is_an_error_and_the_connection
 
 def test_versions_that_are_too_new_are_answered_with_those_of_api_versions_alone():
     """KIP-511; ApiVersionsRequest.getErrorResponse."""
-    cluster = served()
+    cluster = make_cluster()
     caller = cluster.connect(1)
     cluster.feed(caller, b"\x00\x12\x00\x63" + b"\x00\x00\x00\x07")
     told = answer(caller, API_VERSIONS_RESPONSE, 0, old_header=True)
@@ -102,7 +102,7 @@ def test_versions_that_are_too_new_are_answered_with_those_of_api_versions_alone
 
 def test_no_client_writes_to_an_internal_topic_and_the_other_partitions_are_written():
     """ReplicaManager.appendRecordsToLeader."""
-    cluster = served()
+    cluster = make_cluster()
     caller = cluster.connect(cluster.world.image.leader_of("orders-0"))
     batch = {"Index": 0, "Records": made_logs.batch(0)}
     topics = (
@@ -116,7 +116,7 @@ def test_no_client_writes_to_an_internal_topic_and_the_other_partitions_are_writ
 
 
 def test_a_partition_of_an_internal_topic_is_not_read_and_the_others_are():
-    cluster = served()
+    cluster = make_cluster()
     leader = cluster.world.image.leader_of("orders-0")
     cluster.feed(cluster.connect(leader), produce(-1))
     caller = cluster.connect(leader)
@@ -132,7 +132,7 @@ def test_a_partition_of_an_internal_topic_is_not_read_and_the_others_are():
 
 def test_a_batch_of_a_transaction_needs_a_transactional_id_and_no_partition_is_written_without():
     """KafkaApis.handleProduceRequest."""
-    cluster = served()
+    cluster = make_cluster()
     caller = cluster.connect(cluster.world.image.leader_of("orders-0"))
     plain = {"Index": 0, "Records": made_logs.batch(0)}
     of_transaction = {"Index": 0, "Records": made_logs.batch(0, pid=7, epoch=0, sequence=0)}
@@ -147,7 +147,7 @@ def test_a_batch_of_a_transaction_needs_a_transactional_id_and_no_partition_is_w
 @pytest.mark.parametrize("version", [4, 6, 7, 9])
 def test_a_group_without_a_name_cannot_be_joined(version):
     """GroupCoordinatorService.joinGroup."""
-    cluster = served()
+    cluster = make_cluster()
     caller = cluster.connect(1)
     said = {
         "GroupId": "",

@@ -168,7 +168,7 @@ def test_transactional_ids_that_were_used_longest_ago_expire_but_not_one_with_a_
     run.cluster.take(MoveLeader(home, run.cluster.world.image.leader_of(home) % 3 + 1))
     run.cluster.run()
     assert ids(run) == known
-    assert all(run.cluster.desk.moments.began(name) == -1 for name in ("id0", "id1"))
+    assert all(run.cluster.desk.moments.begin_ms(name) == -1 for name in ("id0", "id1"))
 
 
 def test_groups_without_members_that_were_used_longest_ago_expire(small):

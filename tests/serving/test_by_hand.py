@@ -36,13 +36,13 @@ def commit(server):
     )
     threads = ThreadPoolExecutor(1)
 
-    def begun():
+    def begin():
         client.init_transactions()
         client.begin_transaction()
         client.send("orders", value=b"once").get(PATIENCE)
         return threads.submit(client.commit_transaction)
 
-    yield begun
+    yield begin
     threads.shutdown()
     client.close(timeout=1)
 

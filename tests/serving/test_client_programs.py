@@ -27,7 +27,7 @@ from tests.serving.program_runs import (
     see,
 )
 from tests.serving.program_table import CLIENTS, CLUSTER, JAVA, PROGRAMS, PYTHON, C, programs_of
-from tests.serving.record_programs import HOW, recorded, version_of
+from tests.serving.record_programs import HOW, read_runs, version_of
 
 RECORDED = Path(__file__).parents[1] / "recordings" / "kafka-4.4.0" / "fenced-and-timed-out"
 # For what a client sends on a thread of its own after its last call has returned.
@@ -46,7 +46,7 @@ def clients(request):
 
 def run(program, clients):
     """Run a program in a simulated cluster of its own, until its client has sent what it sent to the real brokers."""
-    stored = recorded(clients.name)["programs"][program.name]
+    stored = read_runs(clients.name)["programs"][program.name]
     cluster = SimulatedCluster()
 
     def rest():
@@ -103,7 +103,7 @@ def test_a_client_does_here_what_it_did_at_real_brokers(clients, program, reques
     else:
         seen = run(program, clients)
     for part, found in seen.items():
-        assert found == recorded(clients.name)["programs"][program.name][part], part
+        assert found == read_runs(clients.name)["programs"][program.name][part], part
 
 
 def test_kafka_python_forgets_a_commit_when_its_coordinator_cannot_be_reached():
@@ -151,7 +151,7 @@ def test_a_held_commit_waits_and_another_producer_goes_on(clients):
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_recordings_are_of_these_programs_and_of_the_versions_that_run_here(client):
-    stored = recorded(client)
+    stored = read_runs(client)
     assert {name: each["steps"] for name, each in stored["programs"].items()} == {
         program.name: program.steps for program in programs_of(client)
     }, f"record them again: {HOW}"
@@ -178,7 +178,7 @@ def test_the_programs_have_every_scenario_that_users_ask_for():
 def test_what_has_no_order_is_still_compared_by_its_versions():
     asked = {
         line.split()[0]
-        for lines in recorded("java")["programs"].values()
+        for lines in read_runs("java")["programs"].values()
         for lines in lines["versions"].values()
         for line in lines
     }

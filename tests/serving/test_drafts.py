@@ -16,7 +16,7 @@ from kipviz.scenarios.served_scenario import served_scenario
 from kipviz.serving.delivery_rules import rule
 from kipviz.serving.served_cluster import MISTAKE, ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
-from kipviz.serving.translating.apis import APIS, DRAFTS, announced, apis_with
+from kipviz.serving.translating.apis import APIS, DRAFTS, announced_versions, apis_with
 from tests.recordings import made_logs
 
 PRODUCE, INIT_PRODUCER_ID, END_TXN = 0, 22, 26
@@ -87,10 +87,10 @@ class Wire:
 
 
 def test_without_being_asked_brokers_announce_what_kafka_has():
-    found = {key: (low, high) for key, low, high in announced(apis_with(()))}
+    found = {key: (low, high) for key, low, high in announced_versions(apis_with(()))}
     assert found[INIT_PRODUCER_ID][1] == 5
     assert TXN_SHARE_ACKNOWLEDGE not in found
-    asked = {key: (low, high) for key, low, high in announced(apis_with(DRAFTS))}
+    asked = {key: (low, high) for key, low, high in announced_versions(apis_with(DRAFTS))}
     assert asked[INIT_PRODUCER_ID] == (0, 6)
     assert asked[TXN_SHARE_ACKNOWLEDGE] == (0, 0)
     assert {key: asked[key] for key in found if key != INIT_PRODUCER_ID} == {

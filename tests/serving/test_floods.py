@@ -49,7 +49,7 @@ def serves(server):
     return bool(found["Topics"])
 
 
-def sized(data):
+def add_size(data):
     return len(data).to_bytes(4, "big") + data
 
 
@@ -193,7 +193,7 @@ def test_an_idle_connection_is_closed_and_one_whose_request_is_held_is_not(serve
     server._sockets._max_idle_s = 0.2
     with connect(server) as waits, connect(server) as idle, connect(server) as half:
         half.sendall(b"\x00\x00")
-        waits.sendall(sized(frame(3, 12)))
+        waits.sendall(add_size(frame(3, 12)))
         assert idle.recv(1) == b""
         assert half.recv(1) == b""
         assert [line.partition(": ")[2] for line in server.log] == [

@@ -48,7 +48,7 @@ def _has(schema, name, version):
     return any(field.name == name for field in fields_in(schema.fields, version))
 
 
-def served():
+def make_cluster():
     return ServedCluster(MODEL, {1: 9001, 2: 9002})
 
 
@@ -60,7 +60,7 @@ def lives(cluster):
 
 @pytest.mark.parametrize(("key", "version"), CASES)
 def test_every_request_in_every_version_has_an_answer_or_a_reason(key, version):
-    cluster = served()
+    cluster = make_cluster()
     caller = cluster.connect(1)
     cluster.feed(caller, frame(key, version))
     assert not any(MISTAKE in line for line in cluster.lines), cluster.lines
@@ -73,7 +73,7 @@ def test_every_request_in_every_version_has_an_answer_or_a_reason(key, version):
 
 
 def test_frames_with_wrong_bytes_end_their_connection_or_are_answered_and_nothing_else_is_disturbed():
-    dice, cluster = Random(20), served()
+    dice, cluster = Random(20), make_cluster()
     for _ in range(1_500):
         key, version = dice.choice(CASES)
         data = bytearray(frame(key, version))
@@ -125,8 +125,8 @@ def test_an_expression_where_re2_is_not_installed_costs_its_connection_with_the_
 ):
     """Nothing stands in for it, and it is no mistake of kipviz: the line says what to install."""
     monkeypatch.setitem(sys.modules, "re2", None)
-    patterns.compiled.cache_clear()
-    cluster = served()
+    patterns.compile_pattern.cache_clear()
+    cluster = make_cluster()
     caller, other = cluster.connect(1), cluster.connect(1)
     cluster.feed(caller, frame(66, 2, TransactionalIdPattern="my-.*"))
     assert caller.broken

@@ -115,7 +115,7 @@ class Producer:
         assert told["ErrorCode"] == 0
         self.producer = (told["ProducerId"], told["ProducerEpoch"])
 
-    def committed(self):
+    def fetch_committed(self):
         home = self.cluster.world.image.home_of("__consumer_offsets", "g")
         fetched = self.ask(
             self.cluster.world.image.leader_of(home),
@@ -204,7 +204,7 @@ def test_the_logs_of_a_long_run_are_bounded_and_a_new_coordinator_knows_what_the
     run.cluster.run()
     run.start()
     run.transact("after the crash")
-    assert run.committed() == [59]
+    assert run.fetch_committed() == [59]
     assert not any(served_cluster.MISTAKE in line for line in run.cluster.lines)
 
 
@@ -214,19 +214,19 @@ def test_offsets_committed_in_transactions_are_superseded_and_those_of_aborted_o
     groups = run.cluster.world.image.home_of("__consumer_offsets", "g")
     for number in range(60):
         run.commit_in_transaction(number, commit=number % 3 > 0)
-    assert run.committed() == [59]
+    assert run.fetch_committed() == [59]
     assert run.sizes()[groups] <= 40, run.sizes()
     run.commit(7)  # a plain commit after the transactions counts
     for number in range(60, 90):
         run.commit_in_transaction(number, commit=False)
-    assert run.committed() == [7]
+    assert run.fetch_committed() == [7]
     assert run.sizes()[groups] <= 40, run.sizes()
     leader = run.cluster.world.image.leader_of(groups)
     run.cluster.take(MoveLeader(groups, leader % 3 + 1))
     run.cluster.run()
-    assert run.committed() == [7]
+    assert run.fetch_committed() == [7]
     run.commit_in_transaction(90)
-    assert run.committed() == [90]
+    assert run.fetch_committed() == [90]
 
 
 def test_a_transaction_that_is_open_keeps_its_offsets_and_its_marker_decides_them(

@@ -118,7 +118,7 @@ def test_a_branch_of_a_saved_run_goes_on_without_the_client(run, tmp_path):
 
 
 def test_a_damaged_description_of_a_served_cluster_is_refused_in_one_sentence(run, tmp_path):
-    said = served_scenario.written(run.scenario, {n: n for n in range(len(run.trace))})
+    said = served_scenario.encode_served(run.scenario, {n: n for n in range(len(run.trace))})
     for wrong in ({"spec": "?"}, {**said, "clients": 3}, {**said, "spec": ""}):
         with pytest.raises(ValueError, match="cannot be read"):
             served_scenario.read(wrong, "kafka")
@@ -133,7 +133,7 @@ def test_a_damaged_description_of_a_served_cluster_is_refused_in_one_sentence(ru
 
 def test_a_line_whose_step_is_gone_is_left_out():
     lines = (ClientLine("a", 1, "first"), ClientLine("a", 5, "second"))
-    assert served_scenario.renumbered(lines, {5: 2}) == (ClientLine("a", 2, "second"),)
+    assert served_scenario.renumber_lines(lines, {5: 2}) == (ClientLine("a", 2, "second"),)
 
 
 def test_a_client_that_does_not_say_what_it_is_has_a_lane_too(run):

@@ -87,7 +87,7 @@ def batch(first, last, *types):
     return {"FirstOffset": first, "LastOffset": last, "AcknowledgeTypes": types}
 
 
-def held(part):
+def list_acquired(part):
     """Return (first, last, delivery count) of what was acquired."""
     runs = part["AcquiredRecords"] if part is not None else ()
     return [(run["FirstOffset"], run["LastOffset"], run["DeliveryCount"]) for run in runs]
@@ -108,7 +108,7 @@ def wire():
 @pytest.fixture
 def holding(wire):
     """A member whose session has delivered three records; its next epoch is 1."""
-    assert held(wire.fetch(0)) == [(0, 2, 1)]
+    assert list_acquired(wire.fetch(0)) == [(0, 2, 1)]
     return wire
 
 
@@ -125,7 +125,7 @@ def test_records_are_acquired_with_the_bytes_that_were_produced():
     data = wire.produce("a", "b", "c")
     wire.join()
     part = wire.fetch(0)
-    assert held(part) == [(0, 2, 1)]
+    assert list_acquired(part) == [(0, 2, 1)]
     # From the magic byte on: base offset and leader epoch are the broker's.
     assert part["Records"][16:] == data[16:]
 
@@ -134,13 +134,13 @@ def test_each_offset_may_have_a_type_of_its_own_and_a_released_record_comes_agai
     told = holding.acknowledge(1, batch(0, 2, ACCEPT, RELEASE, ACCEPT))
     assert told["ErrorCode"] == 0
     assert told["Responses"][0]["Partitions"][0]["ErrorCode"] == 0
-    assert held(holding.fetch(2)) == [(1, 1, 2)]
+    assert list_acquired(holding.fetch(2)) == [(1, 1, 2)]
 
 
 def test_acknowledgements_come_along_with_a_fetch(holding):
     part = holding.fetch(1, batch(0, 1, ACCEPT), batch(2, 2, RELEASE))
     assert part["AcknowledgeErrorCode"] == 0
-    again = held(part) or held(holding.fetch(2))
+    again = list_acquired(part) or list_acquired(holding.fetch(2))
     assert again == [(2, 2, 2)]
 
 
@@ -149,7 +149,7 @@ def test_a_lock_that_runs_out_gives_the_record_to_the_next_fetch(holding):
     (lock, *_) = [a for a in holding.cluster.model.enabled(world) if isinstance(a, ExpireLock)]
     holding.cluster.take(lock)
     holding.cluster.run()
-    assert held(holding.fetch(1)) == [(0, 2, 2)]
+    assert list_acquired(holding.fetch(1)) == [(0, 2, 2)]
 
 
 def test_what_is_not_held_cannot_be_acknowledged(holding):
@@ -168,7 +168,7 @@ def test_a_wrong_session_epoch_is_an_error_of_the_whole_answer(holding):
 def test_a_session_is_closed_without_naming_a_partition_and_its_records_come_again(holding):
     told = holding.acknowledge(-1)
     assert (told["ErrorCode"], told["Responses"]) == (0, ())
-    assert held(holding.fetch(0)) == [(0, 2, 2)]
+    assert list_acquired(holding.fetch(0)) == [(0, 2, 2)]
 
 
 def test_closing_a_session_that_is_not_there_is_an_error(wire):
@@ -190,7 +190,7 @@ def test_a_fetch_waits_until_a_record_comes_and_is_answered_when_its_time_is_ove
     holding.produce("d")
     holding.caller = other
     (topic,) = holding.answer(FETCH)["Responses"]
-    assert held(topic["Partitions"][0]) == [(3, 3, 1)]
+    assert list_acquired(topic["Partitions"][0]) == [(3, 3, 1)]
     holding.acknowledge(3, batch(3, 3, ACCEPT))
     holding.send(FETCH, **WHO, ShareSessionEpoch=4, Topics=(), **asked)
     assert not holding.caller.out

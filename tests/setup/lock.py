@@ -40,12 +40,12 @@ _PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", re.MULTILINE)
 _MADE = re.compile(r"^# made (\S+) for the dependencies with SHA-256 ([0-9a-f]{64})$", re.MULTILINE)
 
 
-def pinned(text: str) -> dict[str, str]:
+def list_pinned(text: str) -> dict[str, str]:
     """Return the version of each package of a lock."""
     return dict(_PINNED.findall(text))
 
 
-def made(text: str) -> tuple[dt.date, str]:
+def read_day(text: str) -> tuple[dt.date, str]:
     """Return the day on which a lock was made, and for which dependencies."""
     found = _MADE.search(text)
     assert found is not None, "the lock does not say when it was made"
@@ -97,7 +97,7 @@ def licences(versions: dict[str, str], abouts: dict[str, Message]) -> str:
     return PAPER + "".join(rows)
 
 
-def installed(versions: dict[str, str]) -> dict[str, Message]:
+def list_installed(versions: dict[str, str]) -> dict[str, Message]:
     """Return the metadata of those packages that this environment has in the version of the lock."""
     found = {}
     for name, version in versions.items():
@@ -110,7 +110,7 @@ def installed(versions: dict[str, str]) -> dict[str, Message]:
     return found
 
 
-def fetched(name: str, version: str) -> Message:
+def fetch_metadata(name: str, version: str) -> Message:
     """Return the metadata of a package of another system, from its wheel."""
     with tempfile.TemporaryDirectory() as folder:
         asked = [
@@ -126,7 +126,7 @@ def fetched(name: str, version: str) -> Message:
             return Parser().parsestr(files.read(place).decode())
 
 
-def resolved() -> str:
+def resolve_lock() -> str:
     """Return the lock as uv resolves it, without the name of any registry."""
     with tempfile.TemporaryDirectory() as folder:
         here, there = Path(folder, "here.txt"), Path(folder, "lock.txt")
@@ -148,11 +148,11 @@ def _pip(*words: str) -> str:
 
 def main() -> None:
     """Make the lock and the paper of the licences."""
-    text = resolved()
-    versions = pinned(text)
-    abouts = installed(versions)
+    text = resolve_lock()
+    versions = list_pinned(text)
+    abouts = list_installed(versions)
     for name in versions.keys() - abouts.keys():
-        abouts[name] = fetched(name, versions[name])
+        abouts[name] = fetch_metadata(name, versions[name])
     day = dt.datetime.now(tz=dt.UTC).date()
     LOCK.write_text(HEAD.format(day=day, digest=digest()) + text)
     LICENCES.write_text(licences(versions, abouts))

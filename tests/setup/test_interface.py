@@ -140,7 +140,7 @@ def test_every_public_object_has_an_example_that_does_what_it_says(name, beside_
 
 def test_every_class_that_is_returned_and_each_of_its_methods_is_described():
     bare = []
-    for cls in (*interface.returned(list(NAMES)), kipviz.Cluster, kipviz.Desk):
+    for cls in (*interface.returned_classes(list(NAMES)), kipviz.Cluster, kipviz.Desk):
         if not cls.__doc__:
             bare.append(cls.__name__)
         for name in own_names(cls):
@@ -169,10 +169,10 @@ def test_the_page_has_a_signature_for_each_name_and_the_promise_of_version_1():
 
 
 def test_a_signature_is_as_its_source_has_it():
-    def made(one: int, *more: str, key: str = "a", **rest: object) -> list[str]:
+    def make(one: int, *more: str, key: str = "a", **rest: object) -> list[str]:
         """Nothing."""
 
-    assert interface.signature("made", made) == (
+    assert interface.signature("made", make) == (
         "made(one: int, *more: str, key: str = 'a', **rest: object) -> list[str]"
     )
 

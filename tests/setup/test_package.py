@@ -72,12 +72,12 @@ def test_conda_brings_python_and_java_only():
 
 def test_the_lock_has_every_dependency_and_all_that_they_need_in_one_exact_version_with_hashes():
     text = lock.LOCK.read_text()
-    versions = lock.pinned(text)
+    versions = lock.list_pinned(text)
     wanted = requirements(lock.direct())
     for name, requirement in wanted.items():
         assert requirement.specifier.contains(versions[name]), name
     # All that an installed package needs on this system is locked, too.
-    for name, about in lock.installed(versions).items():
+    for name, about in lock.list_installed(versions).items():
         for need in map(Requirement, about.get_all("Requires-Dist", [])):
             if need.marker is None or need.marker.evaluate({"extra": ""}):
                 assert canonicalize_name(need.name) in versions, f"{name} needs {need}"
@@ -88,7 +88,7 @@ def test_the_lock_has_every_dependency_and_all_that_they_need_in_one_exact_versi
 
 
 def test_the_lock_is_of_these_dependencies_and_not_old():
-    day, digest = lock.made(lock.LOCK.read_text())
+    day, digest = lock.read_day(lock.LOCK.read_text())
     assert digest == lock.digest(), "pyproject.toml has changed since: run `make lock`"
     age = dt.datetime.now(tz=dt.UTC).date() - day
     assert age.days <= 365, "the lock is older than a year: run `make lock`"
@@ -111,12 +111,12 @@ def test_a_lock_of_other_dependencies_is_noticed(monkeypatch):
 
 
 def test_the_licence_of_every_package_of_the_lock_is_listed():
-    versions = lock.pinned(lock.LOCK.read_text())
+    versions = lock.list_pinned(lock.LOCK.read_text())
     paper = lock.LICENCES.read_text()
     rows = [line.strip("| ").split(" | ") for line in paper.splitlines() if line.startswith("| ")]
     listed = {name: (version, licence) for name, version, licence in rows[1:]}
     assert {name: version for name, (version, _) in listed.items()} == versions
-    for name, about in lock.installed(versions).items():
+    for name, about in lock.list_installed(versions).items():
         assert listed[name][1] == lock.licence(about), f"{name}: run `make lock`"
     assert all(licence not in {"", "not said", "UNKNOWN"} for _, licence in listed.values())
 
@@ -230,7 +230,7 @@ def floors(tmp_path):
     return tmp_path
 
 
-def broken(floors):
+def find_broken(floors):
     done = subprocess.run(
         [program("lint-imports"), "--no-cache", "--no-logo"],
         cwd=floors,
@@ -268,7 +268,7 @@ ORDER = "A floor imports only what lies below it"
 )
 def test_a_floor_that_reaches_for_what_is_not_its_own_is_named(floors, where, statement, contract):
     (floors / "kipviz" / where / "new.py").write_text(statement + "\n")
-    assert broken(floors) == [contract]
+    assert find_broken(floors) == [contract]
 
 
 def test_each_floor_may_use_what_is_its_own(floors):
@@ -284,12 +284,12 @@ def test_each_floor_may_use_what_is_its_own(floors):
         module.parent.mkdir()
         (module.parent / "__init__.py").touch()
         module.write_text(statements + "\n")
-    assert broken(floors) == []
+    assert find_broken(floors) == []
 
 
 def test_a_floor_may_still_be_missing_but_none_may_come_without_a_place(floors):
     (floors / "kipviz" / "recordings" / "__init__.py").unlink()
     (floors / "kipviz" / "recordings").rmdir()
-    assert broken(floors) == []
+    assert find_broken(floors) == []
     (floors / "kipviz" / "utils.py").touch()
-    assert broken(floors) == [ORDER]
+    assert find_broken(floors) == [ORDER]

@@ -22,7 +22,7 @@ from tests.spark.reference_audit import findings
 pytestmark = pytest.mark.spark
 
 
-def found(spark, rows):
+def audit_rows(spark, rows):
     """What Spark finds, after checking it against the plain fold."""
     log = spark.createDataFrame(table_of(rows))
     table = audit(log).select(*COLUMNS).toArrow().to_pylist()
@@ -33,7 +33,7 @@ def found(spark, rows):
 
 @pytest.mark.parametrize(("rows", "expected"), SMALL_LOGS)
 def test_a_small_log_gives_exactly(spark, rows, expected):
-    assert found(spark, rows) == expected
+    assert audit_rows(spark, rows) == expected
 
 
 def test_the_stand_in_s_faults_are_found_where_they_are(spark):
@@ -44,7 +44,7 @@ def test_the_stand_in_s_faults_are_found_where_they_are(spark):
         for job in range(plan.jobs)
         for event in event_rows(plan, job)
     ]
-    assert found(spark, rows)
+    assert audit_rows(spark, rows)
     kinds = {(r[1], r[6]) for r in findings(rows)}
     assert kinds == {("twice", "duplicate"), ("forgets", "loss"), ("sticks", "stuck")}
 
@@ -61,7 +61,7 @@ def test_logs_of_the_real_model_are_audited_as_the_plain_fold_does(spark):
                 {name: getattr(event, name) for name in EVENT_SCHEMA.names}
                 for event in real.rows(task)
             ]
-    found(spark, rows)
+    audit_rows(spark, rows)
     assert {"output_appended", "transaction_decided", "record_state", "run_ended"} <= {
         r["kind"] for r in rows
     }

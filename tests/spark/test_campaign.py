@@ -9,7 +9,7 @@ from kipviz.campaigns.plan import TASK_MODULE, known_names, make_plan
 from kipviz.spark.campaign import Campaign, in_a_loop, on_spark, verdict_frame
 from kipviz.spark.saved.event_log import event_frame, write_events
 from kipviz.spark.sessions.failures import CampaignFailed
-from kipviz.spark.sessions.progress import watched
+from kipviz.spark.sessions.progress import watch_action
 from kipviz.spark.workers.worker_runs import EVENT_SCHEMA
 from tests.patience import PATIENCE
 from tests.spark import stand_in_task
@@ -69,7 +69,7 @@ def test_a_cancel_from_another_thread_ends_it_soon_and_leaves_the_session_usable
     campaign = Campaign("copy", "slow", runs=400, spark=spark, task_module=STAND_IN)
     begun, seen = threading.Event(), [0]
 
-    def told(done, _):
+    def note_progress(done, _):
         seen.append(done)
         if done:
             begun.set()
@@ -81,7 +81,7 @@ def test_a_cancel_from_another_thread_ends_it_soon_and_leaves_the_session_usable
     canceller = threading.Thread(target=cancel)
     canceller.start()
     with pytest.raises(Cancelled, match="The campaign was cancelled"):
-        campaign.run(told)
+        campaign.run(note_progress)
     canceller.join()
     assert 0 < seen[-1] < 400
     assert campaign.result is None
@@ -92,7 +92,7 @@ def test_a_cancel_before_the_start_starts_nothing(spark):
     switch = CancelSwitch()
     switch.cancel()
     with pytest.raises(Cancelled):
-        watched(spark, lambda: pytest.fail("was started"), None, switch)
+        watch_action(spark, lambda: pytest.fail("was started"), None, switch)
 
 
 def test_an_error_in_the_listener_is_not_swallowed(spark):

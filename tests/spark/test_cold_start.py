@@ -48,14 +48,14 @@ def test_the_first_verdicts_are_there_before_spark_is(monkeypatch, after):
     start = Start(monkeypatch)
     seen = []
 
-    def told(done, runs):
+    def note_progress(done, runs):
         seen.append((done, runs))
         if done >= after:
             start.there.set()
 
     monkeypatch.setattr(cold_start, "_REPORT_SECONDS", 0)
     work = campaign(master="local[1]")
-    assert work.run(told).table.equals(in_a_loop(work.plan))
+    assert work.run(note_progress).table.equals(in_a_loop(work.plan))
     start.there.set()
     assert start.asked == ["local[1]"]
     assert seen[0] == (1, 24)

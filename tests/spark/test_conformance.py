@@ -14,9 +14,9 @@ from kipviz.recordings.judging.report import of_evidence, report
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.request_context.evidence import of_recording
 from kipviz.spark import conformance
-from kipviz.spark.conformance import judged_on
+from kipviz.spark.conformance import judge_on_spark
 from tests.recordings.brokers_folders import brokers_folders
-from tests.recordings.whole_folder import unpacked
+from tests.recordings.whole_folder import unpack_folder
 
 pytestmark = pytest.mark.spark
 RELEASE = Path(__file__).parents[1] / "recordings" / "kafka-4.4.0"
@@ -30,7 +30,7 @@ def test_a_recording_with_answers_of_each_group_gives_the_same_report(spark):
     topics = evidence.exchanges[-1].but(api="METADATA")
     changed = evidence.but(configs=(), exchanges=(*evidence.exchanges[:-1], odd, topics))
     seen = []
-    judge = partial(judged_on, spark, on_progress=lambda *now: seen.append(now))
+    judge = partial(judge_on_spark, spark, on_progress=lambda *now: seen.append(now))
     found = of_evidence(changed, judge)
     assert found == of_evidence(changed)
     assert found.accepted
@@ -40,7 +40,7 @@ def test_a_recording_with_answers_of_each_group_gives_the_same_report(spark):
 
 
 def test_a_broker_s_own_logs_are_judged_on_spark_by_the_same_command(spark, tmp_path, capsys):
-    logs, requests = unpacked(tmp_path)
+    logs, requests = unpack_folder(tmp_path)
     words = ["log", str(logs), "--accept", "--requests", str(requests), "--json"]
     assert main(words) == 0
     one = json.loads(capsys.readouterr().out)
@@ -81,4 +81,4 @@ def test_it_can_be_cancelled(spark):
     switch = CancelSwitch()
     switch.cancel()
     with pytest.raises(Cancelled):
-        report(RELEASE / "idempotent", judge=partial(judged_on, spark, switch=switch))
+        report(RELEASE / "idempotent", judge=partial(judge_on_spark, spark, switch=switch))

@@ -30,7 +30,7 @@ from kipviz.spark.log_audit import (
     read_shares,
 )
 from tests.recordings.made_logs import START, batch, marker, transaction, write
-from tests.recordings.whole_folder import unpacked
+from tests.recordings.whole_folder import unpack_folder
 
 pytestmark = pytest.mark.spark
 BY_PLACE = [("topic", "ascending"), ("partition", "ascending"), ("position", "ascending")]
@@ -39,7 +39,7 @@ BY_PLACE = [("topic", "ascending"), ("partition", "ascending"), ("position", "as
 @pytest.fixture(scope="module")
 def whole():
     folder = Path(tempfile.mkdtemp(prefix="kipviz-test-"))
-    yield unpacked(folder)
+    yield unpack_folder(folder)
     shutil.rmtree(folder)
 
 

@@ -248,7 +248,7 @@ LAUNCH = (
 )
 
 
-def interrupted(words, seconds, folder):
+def interrupt(words, seconds, folder):
     """Press ^C so many seconds after a command has begun; give its status, what it said, and if it had ended."""
     started = subprocess.Popen(
         [sys.executable, "-c", LAUNCH, *words],
@@ -284,7 +284,7 @@ def test_an_interrupted_campaign_is_130_and_quiet_and_keeps_what_is_whole(tmp_pa
     folder = tmp_path / "kept"
     for _ in range(4):
         words = (*WORDS, "--way", "loop", "--resume", str(folder))
-        status, said, _ = interrupted(words, dice.uniform(0, 2), tmp_path)
+        status, said, _ = interrupt(words, dice.uniform(0, 2), tmp_path)
         assert status == 130, said
         assert "Traceback" not in said
         assert said.splitlines()[-1] == "kipviz: interrupted"
@@ -300,7 +300,7 @@ def test_an_interruption_at_two_hundred_moments_is_130_and_quiet_and_loses_nothi
     for number in range(200):
         words = commands[number % len(commands)]
         seconds = dice.uniform(0, 2.5)
-        status, said, ended = interrupted(words, seconds, tmp_path)
+        status, said, ended = interrupt(words, seconds, tmp_path)
         # Who had told the answer already ends with what it says.
         if (status != 130 and not ended) or status not in {0, 1, 130} or "Traceback" in said:
             wrong.append((number, words[0], seconds, status, said[-300:]))
@@ -318,7 +318,7 @@ def test_a_saved_campaign_is_read_without_its_words_whole_or_not(tmp_path):
     with pytest.raises(Cancelled):
         first.run(stop)
     saved = saved_campaign(tmp_path)
-    assert saved.plan == first.plan.named()
+    assert saved.plan == first.plan.with_plain_names()
     assert 0 < saved.table.num_rows < saved.plan.jobs
     campaign(tmp_path, ("right", "twice")).run()
     assert saved_campaign(tmp_path).table.equals(whole())

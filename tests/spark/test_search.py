@@ -119,10 +119,10 @@ def test_a_state_comes_back_from_its_bytes_and_shares_its_parts(monkeypatch):
     for _ in range(10):
         worlds.append(model.step(worlds[-1], model.enabled(worlds[-1])[0]).world)
     one = Packing({})
-    sent = [one.packed(world, ()) for world in worlds]
+    sent = [one.pack(world, ()) for world in worlds]
     forget(monkeypatch)
     other = Packing(one.fresh)
-    back = [other.unpacked(data)[0] for data in sent]
+    back = [other.unpack(data)[0] for data in sent]
     assert back == worlds
     assert [model.search_key(w) for w in back] == [model.search_key(w) for w in worlds]
     assert back[0].image is back[1].image
@@ -133,15 +133,15 @@ def test_a_part_travels_once_and_a_state_names_it(monkeypatch):
     first = model.initial()
     second = model.step(first, model.enabled(first)[0]).world
     one = Packing({})
-    sent = one.packed(first, ())
+    sent = one.pack(first, ())
     assert len(sent) < sum(map(len, one.fresh.values()))
     other = Packing(one.fresh)
-    assert other.packed(first, ()) == sent
+    assert other.pack(first, ()) == sent
     assert not other.fresh
-    again = other.packed(second, ())
+    again = other.pack(second, ())
     assert 0 < len(other.fresh) < 5
     forget(monkeypatch)
-    assert Packing(one.fresh | other.fresh).unpacked(again) == (second, ())
+    assert Packing(one.fresh | other.fresh).unpack(again) == (second, ())
 
 
 def test_a_model_that_cannot_be_sent_is_refused_before_a_jvm_starts():
@@ -378,22 +378,22 @@ def test_a_folder_of_another_hand_runs_nothing(spark, tmp_path, monkeypatch, kep
 def test_a_part_with_another_content_than_its_name_is_refused(monkeypatch):
     model = small(FINDING_I)
     one = Packing({})
-    sent = one.packed(model.initial(), ())
+    sent = one.pack(model.initial(), ())
     names = sorted(one.fresh)
     forget(monkeypatch)
     swapped = one.fresh | {names[0]: one.fresh[names[1]]}
     with pytest.raises(NotAValue, match="not the one that its digest names"):
-        Packing(swapped).unpacked(sent)
+        Packing(swapped).unpack(sent)
     forget(monkeypatch)
     with pytest.raises(NotAValue, match="does not keep"):
-        Packing({}).unpacked(sent)
+        Packing({}).unpack(sent)
     forget(monkeypatch)
     with pytest.raises(NotAValue, match="is damaged"):
-        Packing(dict.fromkeys(names, b"?")).unpacked(sent)
+        Packing(dict.fromkeys(names, b"?")).unpack(sent)
     forget(monkeypatch)
     monkeypatch.setattr(state_bytes, "_PART_BYTES_MAX", 50)
     with pytest.raises(NotAValue, match="larger than 50 bytes"):
-        Packing(one.fresh).unpacked(sent)
+        Packing(one.fresh).unpack(sent)
 
 
 def test_a_search_is_resumed_from_a_folder_only():

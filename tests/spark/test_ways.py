@@ -8,7 +8,7 @@ import pytest
 
 from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
 from kipviz.spark.campaign import Campaign, in_a_loop, in_processes, task_count
-from kipviz.spark.sessions.failures import CampaignFailed, explained
+from kipviz.spark.sessions.failures import CampaignFailed, explain_error
 from tests.patience import PATIENCE
 from tests.spark.conftest import STAND_IN
 
@@ -135,11 +135,11 @@ def test_there_are_enough_tasks_for_a_smooth_bar_and_not_too_many(jobs, cores, t
 def test_what_spark_throws_becomes_one_sentence(words, sentence):
     from py4j.protocol import Py4JError
 
-    explanation = str(explained(Py4JError(words)))
+    explanation = str(explain_error(Py4JError(words)))
     assert explanation.startswith(sentence)
     assert "\n" not in explanation
 
 
 def test_an_error_of_somebody_else_stays_what_it_is():
     error = KeyError("mine")
-    assert explained(error) is error
+    assert explain_error(error) is error

@@ -35,7 +35,7 @@ from tests.spark.event_logs import (
 from tests.spark.reference_audit import findings
 
 
-def found(rows):
+def audit_rows(rows):
     """What one pass finds, after checking it against the plain fold."""
     told = rows_of(table_of(rows)).to_pylist()
     in_one_pass = sorted(tuple(r[name] for name in COLUMNS) for r in told if r["finding"] != A_RUN)
@@ -54,7 +54,7 @@ def together(rows):
 
 @pytest.mark.parametrize(("rows", "expected"), SMALL_LOGS)
 def test_a_small_log_gives_exactly(rows, expected):
-    assert found(together(rows)) == expected
+    assert audit_rows(together(rows)) == expected
 
 
 RECORD = {"offset": st.sampled_from([0, 1, 2**40]), "source": st.sampled_from(["src-0", "src-1"])}
@@ -81,7 +81,7 @@ RUN_OF_EVENTS = st.tuples(
 @settings(max_examples=100, deadline=None)
 @given(st.lists(RUN_OF_EVENTS, max_size=4))
 def test_one_pass_finds_what_the_plain_fold_finds_in_any_runs(runs):
-    found(
+    audit_rows(
         together(
             [{**r, "design": design, "seed": seed} for design, seed, rows in runs for r in rows]
         )

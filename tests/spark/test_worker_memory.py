@@ -81,7 +81,7 @@ def test_a_task_is_done_before_anything_is_set_aside(monkeypatch):
 
 @pytest.mark.spark
 def test_a_worker_of_a_campaign_has_set_its_objects_aside(spark, plan):
-    def asked(batches):
+    def count_frozen(batches):
         for batch in batches:
             held = pa.array([gc.get_freeze_count()] * batch.num_rows, pa.int64())
             yield pa.record_batch([held], names=["held"])
@@ -89,13 +89,13 @@ def test_a_worker_of_a_campaign_has_set_its_objects_aside(spark, plan):
     # Spark gives a task to the worker that has been idle the longest, and others may be there: each of them is asked.
     slots = spark.sparkContext.defaultParallelism
 
-    def frozen():
+    def most_frozen():
         tasks = spark.range(0, 2 * slots, 1, 2 * slots)
-        return max(tasks.mapInArrow(asked, "held bigint").toArrow()["held"].to_pylist())
+        return max(tasks.mapInArrow(count_frozen, "held bigint").toArrow()["held"].to_pylist())
 
     # One task by one: of sixteen in a row fifteen leave something aside.
     found = []
     for _ in range(LOOK_EVERY):
         assert on_spark(spark, plan, 1).equals(in_a_loop(plan))
-        found.append(frozen())
+        found.append(most_frozen())
     assert sum(each > 10_000 for each in found) >= LOOK_EVERY - 2

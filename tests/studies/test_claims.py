@@ -12,7 +12,7 @@ from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.permalink import open_link
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.studies.kip_claims.claims import CLAIMS, judged
+from kipviz.studies.kip_claims.claims import CLAIMS, judge_claims
 from kipviz.studies.kip_claims.texts import judged_texts
 from kipviz.views.reports.ledger_of_texts import ledger_of_texts
 from kipviz.views.reports.review import ledger
@@ -30,13 +30,13 @@ def test_every_claim_names_a_property_a_clause_and_designs_that_can_be_searched(
 
 
 def test_a_claim_that_was_searched_only_in_part_does_not_hold() -> None:
-    (entry, *_) = judged(CLAIMS[:1], Bounds(states_max=50))
+    (entry, *_) = judge_claims(CLAIMS[:1], Bounds(states_max=50))
     assert entry.cell.verdict == "holds so far"
     assert "not complete" in ledger([entry])
 
 
 def test_a_claim_that_breaks_has_a_permalink_that_opens_where_it_breaks() -> None:
-    (stuck,) = judged((CLAIMS[1].but(under=("finding-I",)),))
+    (stuck,) = judge_claims((CLAIMS[1].but(under=("finding-I",)),))
     link = next(cell for cell in ledger([stuck]).split("`") if cell.startswith("kv2."))
     opened = open_link(link)
     assert (opened.design.name, opened.trace.depth) == ("finding-I", len(stuck.cell.actions))
@@ -53,7 +53,7 @@ def test_every_third_row_of_the_ledger_is_what_the_model_gives() -> None:
     small = [c for c in CLAIMS if c.faults not in LARGE or "small-first-draft" not in c.scenario]
     small = [c for c in small if c.faults != "move_leader=1"]
     assert len(small) >= len(CLAIMS) - 2
-    for entry in judged(tuple(small[::3])):
+    for entry in judge_claims(tuple(small[::3])):
         (row,) = (
             line
             for line in ledger([entry]).splitlines()
@@ -65,5 +65,5 @@ def test_every_third_row_of_the_ledger_is_what_the_model_gives() -> None:
 @pytest.mark.thorough
 def test_the_ledger_in_the_repository_is_the_one_that_the_model_gives() -> None:
     stored = LEDGER.read_text(encoding="utf-8")
-    made = f"{ledger(judged())}\n{ledger_of_texts(judged_texts())}"
+    made = f"{ledger(judge_claims())}\n{ledger_of_texts(judged_texts())}"
     assert stored.endswith(made), "run `kipviz ledger --into docs/LEDGER.md`"

@@ -17,7 +17,7 @@ from kipviz.studies.counting import databases
 from kipviz.studies.counting.databases import APART, HASTY, PROMPT, run
 from kipviz.studies.library import study
 from kipviz.studies.study import answer
-from tests.scenarios.story import committed_outputs, played, states_of
+from tests.scenarios.story import committed_outputs, play_once, states_of
 
 FLUSHES = "repaired+prepare_waits=for_batches_alone"
 REPAIRED_WORDS, FLUSHES_WORDS, IN_MEMORY_WORDS = (words for words, _, _ in databases.RIVALS)
@@ -82,18 +82,18 @@ def test_without_any_crash_a_vote_that_is_not_waited_for_leaves_a_transaction_fo
 
 
 def test_who_decides_before_the_vote_commits_the_output_of_a_record_that_is_free() -> None:
-    trace, _ = played("kip-1289-database-too-early", FLUSHES)
+    trace, _ = play_once("kip-1289-database-too-early", FLUSHES)
     found = PROPERTIES[0].finding(trace.observations[0])
     assert found.status == BROKEN
     assert "but the record is available to be delivered again" in found.reason
     assert trace.world.applications["app-1"].others["database"].rows == ("src-0@100",)
-    trace, _ = played("kip-1289-database-too-early", "repaired")
+    trace, _ = play_once("kip-1289-database-too-early", "repaired")
     assert PROPERTIES[0].finding(trace.observations[0]).status == HOLDS
     assert trace.world.applications["app-1"].others["database"].rows == ()
 
 
 def test_a_process_that_dies_after_the_decision_is_followed_by_one_that_carries_it_out() -> None:
-    trace, _ = played("kip-1289-database", "repaired")
+    trace, _ = play_once("kip-1289-database", "repaired")
     assert committed_outputs(trace.world) == {"src-0@100": 1}
     assert [s.name for s in states_of(trace, 100)][:2] == ["ACQUIRED", "TX_PENDING"]
     assert trace.world.applications["app-1"].life == 2

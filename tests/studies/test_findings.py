@@ -29,7 +29,7 @@ from kipviz.studies.review_findings.findings import (
     TEXT,
     Finding,
     first_break,
-    shown,
+    show_finding,
 )
 from kipviz.studies.review_findings.kip_1289_findings import FINDINGS
 from kipviz.studies.review_findings.reviews import REVIEWS, demonstrate_reviews, finding
@@ -125,7 +125,7 @@ def test_a_finding_that_searches_count_tells_how_far_they_are_and_can_be_stopped
         told.append(states)
         return False
 
-    shown(finding(name), progress=stop)
+    show_finding(finding(name), progress=stop)
     # Each of its six searches asks before its second state, and ends there.
     assert len(told) == 6
     assert max(told) == 1
@@ -153,7 +153,7 @@ def test_the_findings_of_the_review_are_numbered_without_a_gap() -> None:
     ],
 )
 def test_the_shortest_run_of_a_finding_is_as_long_as_pinned(name: str) -> None:
-    told = shown(finding(name))
+    told = show_finding(finding(name))
     assert (told.verdict, told.steps) == (
         BREAKS_PLAYED if finding(name).played else BREAKS,
         STEPS[name],
@@ -179,26 +179,26 @@ def test_the_repaired_design_keeps_what_each_finding_breaks(each: Finding) -> No
 
 @pytest.mark.parametrize("name", SEEN_AFTER)
 def test_what_is_looked_for_in_a_story_is_seen_where_pinned(name: str) -> None:
-    told = shown(finding(name))
+    told = show_finding(finding(name))
     assert told.verdict == SEEN
     assert told.words == f"seen after {SEEN_AFTER[name]} steps"
 
 
 @pytest.mark.parametrize("name", ["H", "L", "R", "X6", "X13", "X16"])
 def test_what_is_seen_under_a_finding_is_not_seen_under_the_repaired_design(name: str) -> None:
-    told = shown(finding(name).but(design="repaired"))
+    told = show_finding(finding(name).but(design="repaired"))
     assert (told.verdict, told.run) == (NOT_BROKEN, None)
 
 
 def test_below_a_level_of_its_own_no_crash_in_a_rolling_upgrade_does_harm() -> None:
-    told = shown(finding("X9").but(design="repaired"))
+    told = show_finding(finding("X9").but(design="repaired"))
     assert told.verdict == NOT_BROKEN
     assert "3,026 states" in told.reason
     assert finding("X9").slots == "staging_level=2"
 
 
 def test_the_late_marker_of_an_earlier_transaction_harms_nothing_under_version_2() -> None:
-    told = shown(finding("J"))
+    told = show_finding(finding("J"))
     assert told.verdict == NOT_BROKEN
     assert "5,645 states" in told.reason
 
@@ -214,19 +214,19 @@ def test_without_the_check_of_the_log_the_late_marker_undoes_what_was_committed(
         return () if error_of(checks) is Errors.INVALID_PRODUCER_EPOCH else checks
 
     monkeypatch.setattr(replication, "check_marker", lenient)
-    told = shown(finding("J"))
+    told = show_finding(finding("J"))
     assert told.verdict == BREAKS
     assert "is committed, but the share coordinator knows the outcome" in told.reason
     assert told.run is not None
     taken = [told.run.trace.node(number).action for number in told.run.trace.line]
     assert any(isinstance(action, DeliverLate) for action in taken)
     # A slot that asks for a higher epoch would stand alone.
-    assert shown(finding("J").but(design="repaired")).verdict == NOT_BROKEN
+    assert show_finding(finding("J").but(design="repaired")).verdict == NOT_BROKEN
 
 
 @pytest.mark.parametrize("name", ["X2", "X8"])
 def test_with_what_the_text_has_no_transaction_ever_commits(name: str) -> None:
-    told = shown(finding(name))
+    told = show_finding(finding(name))
     assert told.verdict == COUNTED
     assert told.reason.startswith("in 0 of all steps from")
     assert "(repaired: in 120, from 686 states)" in told.reason
@@ -234,7 +234,7 @@ def test_with_what_the_text_has_no_transaction_ever_commits(name: str) -> None:
 
 @pytest.mark.thorough
 def test_stagings_are_answered_with_errors_that_the_text_does_not_list() -> None:
-    missing, _, listed = shown(finding("X20")).reason.partition("; in them: ")
+    missing, _, listed = show_finding(finding("X20")).reason.partition("; in them: ")
     for name in ("CONCURRENT_TRANSACTIONS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"):
         assert name in missing
     assert "INVALID_RECORD_STATE" in listed
@@ -242,30 +242,30 @@ def test_stagings_are_answered_with_errors_that_the_text_does_not_list() -> None
 
 
 def test_a_marker_walks_through_every_share_partition_of_its_broker() -> None:
-    assert "4 share-partitions are scanned" in shown(finding("X23")).reason
+    assert "4 share-partitions are scanned" in show_finding(finding("X23")).reason
 
 
 def test_a_search_that_was_stopped_decides_nothing() -> None:
-    told = shown(finding("D"), Bounds(states_max=20))
+    told = show_finding(finding("D"), Bounds(states_max=20))
     assert told.verdict == NOT_DECIDED
     assert told.run is None
 
 
 def test_a_change_that_harms_nothing_is_said_to() -> None:
     harmless = finding("A").but(design="repaired")
-    told = shown(harmless)
+    told = show_finding(harmless)
     assert told.verdict == NOT_BROKEN
     assert "686 states" in told.reason
 
 
 def test_the_permission_that_the_text_asks_for_cannot_be_given() -> None:
-    told = shown(finding("X21"))
+    told = show_finding(finding("X21"))
     assert told.verdict == COUNTED
     assert "READ, DESCRIBE, DELETE, not for WRITE" in told.reason
 
 
 def test_a_finding_about_the_words_says_so() -> None:
-    told = shown(finding("X22"))
+    told = show_finding(finding("X22"))
     assert (told.verdict, told.run) == (TEXT, None)
 
 
@@ -275,30 +275,30 @@ def test_what_is_about_words_and_nothing_else() -> None:
 
 
 def test_no_client_enlists_a_partition_under_transaction_version_2() -> None:
-    told = shown(finding("X35"))
+    told = show_finding(finding("X35"))
     assert told.verdict == COUNTED
     assert "kip-1289-share-commit: 0 from the client, 2 from brokers" in told.reason
     assert "kip-1289-group-commit: 0 from the client, 2 from brokers" in told.reason
 
 
 def test_a_staging_goes_to_the_leader_of_the_source_and_to_no_coordinator_of_the_group() -> None:
-    assert "goes to Broker 5, which leads" in shown(finding("X37")).reason
+    assert "goes to Broker 5, which leads" in show_finding(finding("X37")).reason
 
 
 def test_an_abort_throws_nothing_of_a_staging_that_was_refused() -> None:
-    told = shown(finding("X42")).reason
+    told = show_finding(finding("X42")).reason
     assert told.startswith("the response to the staging is INVALID_RECORD_STATE; ")
     assert "abortTransaction() returns without an exception, and 0 of 6 calls have thrown" in told
 
 
 def test_renew_is_a_type_and_no_state() -> None:
-    told = shown(finding("X33")).reason
+    told = show_finding(finding("X33")).reason
     assert "RENEW is AcknowledgeType 4" in told
     assert "RENEW" not in told.partition(";")[0]
 
 
 def test_no_request_of_a_share_groups_member_can_name_an_instance_id() -> None:
-    told = shown(finding("N"))
+    told = show_finding(finding("N"))
     assert told.verdict == COUNTED
     assert "JoinGroupRequest" in told.reason
     assert "of the 4 requests with the id of a share group's member, 4 have none: " in told.reason
@@ -307,7 +307,7 @@ def test_no_request_of_a_share_groups_member_can_name_an_instance_id() -> None:
 
 
 def test_the_key_of_an_answer_is_in_no_byte_of_it() -> None:
-    told = shown(finding("O"))
+    told = show_finding(finding("O"))
     assert told.verdict == COUNTED
     assert "the request's header is RequestApiKey, RequestApiVersion" in told.reason
     assert "the response's is CorrelationId, tagged fields: " in told.reason

@@ -33,7 +33,7 @@ from kipviz.studies.draft_implementation.implementation import (
     FoundRepair,
     breaks,
     repair,
-    timed,
+    search_timed,
 )
 from kipviz.studies.library import study
 from kipviz.studies.study import StoppedEarly, Tell, content
@@ -80,7 +80,7 @@ ADDED = "draft-early+enlistment=transaction_coordinator+marker_epoch=equal_or_ne
     ],
 )
 def test_what_breaks_first_is_pinned(scenario: str, design: str, faults: str, broken: str) -> None:
-    found = Case(scenario, design, faults).judged(design, content)
+    found = Case(scenario, design, faults).judge(design, content)
     assert (
         ", ".join(c.asked for c in found.cells if c.verdict not in {HOLDS, "holds so far"})
         == broken
@@ -106,7 +106,7 @@ def test_every_set_smaller_than_the_repair_breaks_when_it_is_searched_itself() -
     for slot in differ:
         choices = {"marker_epoch": "equal_or_next", slot: REPAIRED.option(slot).name}
         alone = design(MIDDLE).but(**choices)
-        assert breaks(case.judged(alone.name, content)), slot
+        assert breaks(case.judge(alone.name, content)), slot
 
 
 def test_a_run_is_made_again_once_for_sets_that_agree_in_what_it_asks(
@@ -119,13 +119,13 @@ def test_a_run_is_made_again_once_for_sets_that_agree_in_what_it_asks(
         replayed.append(candidate.name)
         return replay_under(made, candidate)
 
-    def judged(case: Case, under: str, tell: Tell, promises: tuple[str, ...]) -> Judged:
+    def judge(case: Case, under: str, tell: Tell, promises: tuple[str, ...]) -> Judged:
         searched.append(under)
         return search(case, under, tell, promises)
 
-    search = Case.judged
+    search = Case.judge
     monkeypatch.setattr(implementation, "replay_under", again)
-    monkeypatch.setattr(Case, "judged", judged)
+    monkeypatch.setattr(Case, "judge", judge)
     found = repair(Case(APART, MIDDLE))
     assert found.slots == ("marker_epoch", "outcome_join", "vote_form")
     assert found.smaller == 15 + 105
@@ -168,7 +168,7 @@ def test_a_repair_ends_when_nobody_listens_any_more() -> None:
 def test_the_lock_has_to_outlast_the_checkpoint_interval_where_it_is_staged_there(
     arrangement: str, interval: int, lock: int, timeout: int, found: str
 ) -> None:
-    assert timed(arrangement, interval, lock, timeout) == found
+    assert search_timed(arrangement, interval, lock, timeout) == found
 
 
 @pytest.mark.parametrize(
@@ -181,14 +181,16 @@ def test_the_lock_has_to_outlast_the_checkpoint_interval_where_it_is_staged_ther
 def test_as_many_restarts_as_the_delivery_limit_lose_a_record(
     arrangement: str, limit: int, restarts: int, found: str
 ) -> None:
-    assert timed(arrangement, 10_000, 30_000, 60_000, limit=limit, restarts=restarts) == found
+    assert (
+        search_timed(arrangement, 10_000, 30_000, 60_000, limit=limit, restarts=restarts) == found
+    )
 
 
 def test_what_breaks_with_fewer_restarts_breaks_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    def searched(*_arguments: object, limit: int, restarts: int) -> str:
+    def search_once(*_arguments: object, limit: int, restarts: int) -> str:
         return "lost (after 3)" if limit == restarts == 1 else implementation.TIMED_NOT_DECIDED
 
-    monkeypatch.setattr(implementation, "timed", searched)
+    monkeypatch.setattr(implementation, "search_timed", search_once)
     rows = [implementation._restarting(ONE, limit, content)[0][2:] for limit in (1, 2)]
     assert rows == [("lost (after 3)",) * 2, (implementation.TIMED_NOT_DECIDED,) * 2]
 
@@ -197,14 +199,14 @@ def test_a_cell_that_was_searched_only_in_part_says_up_to_how_many_states(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(implementation, "TIMED_STATES_MAX", 100)
-    words = timed(ONE, 10_000, 30_000, 60_000, limit=3, restarts=2)
+    words = search_timed(ONE, 10_000, 30_000, 60_000, limit=3, restarts=2)
     assert words == implementation.TIMED_NOT_DECIDED == "not decided within 20,000 states"
 
 
 @pytest.mark.parametrize("limit", implementation.LIMITS)
 def test_without_a_crash_the_delivery_limit_changes_nothing(limit: int) -> None:
-    assert timed(STAGES_LATE, 40_000, 60_000, 60_000, limit=limit) == HOLDS
-    words = timed(STAGES_LATE, 40_000, 30_000, 60_000, limit=limit)
+    assert search_timed(STAGES_LATE, 40_000, 60_000, 60_000, limit=limit) == HOLDS
+    words = search_timed(STAGES_LATE, 40_000, 30_000, 60_000, limit=limit)
     assert words == "src-0@100 is written twice (after 91)"
 
 
@@ -219,7 +221,7 @@ def test_the_studies_are_found_by_name_and_have_a_part_for_each_case() -> None:
 # -- written once ----------------------------------------------------------------------------------
 
 
-def told(*events: object) -> str:
+def find_reason(*events: object) -> str:
     """Give why the property is broken after some events, "" if it holds."""
     return told_in(None, *events)
 
@@ -238,15 +240,15 @@ def put(epoch: int) -> BatchAppended:
     return BatchAppended("output-A-0", 0, (record,), 9, epoch, "")
 
 
-def decided(epoch: int, *, committed: bool) -> TransactionDecided:
+def decision(epoch: int, *, committed: bool) -> TransactionDecided:
     return TransactionDecided("t", 9, epoch, committed)
 
 
-def acknowledged() -> RecordsMoved:
-    return became(RecordState.ACKNOWLEDGED)
+def acknowledge_event() -> RecordsMoved:
+    return move_event(RecordState.ACKNOWLEDGED)
 
 
-def became(after: RecordState) -> RecordsMoved:
+def move_event(after: RecordState) -> RecordsMoved:
     return RecordsMoved(
         "src-0",
         "g1",
@@ -261,18 +263,21 @@ def became(after: RecordState) -> RecordsMoved:
 
 
 def test_one_committed_output_and_an_acknowledgement_in_either_order_are_once() -> None:
-    commit = decided(0, committed=True)
-    assert told(put(0), commit, acknowledged()) == ""
-    assert told(put(0), acknowledged(), commit) == ""
+    commit = decision(0, committed=True)
+    assert find_reason(put(0), commit, acknowledge_event()) == ""
+    assert find_reason(put(0), acknowledge_event(), commit) == ""
 
 
 def test_a_second_committed_output_and_an_aborted_one_of_an_acknowledged_record_are_not() -> None:
-    commit = decided(0, committed=True)
-    assert told(put(0), commit, put(1), decided(1, committed=True)) == "src-0@100 is written twice"
+    commit = decision(0, committed=True)
+    assert (
+        find_reason(put(0), commit, put(1), decision(1, committed=True))
+        == "src-0@100 is written twice"
+    )
     lost = "src-0@100 is acknowledged, and its output is lost"
-    assert told(put(0), acknowledged(), decided(0, committed=False)) == lost
-    assert told(acknowledged()) == lost
-    assert told(put(0), decided(0, committed=False)) == ""
+    assert find_reason(put(0), acknowledge_event(), decision(0, committed=False)) == lost
+    assert find_reason(acknowledge_event()) == lost
+    assert find_reason(put(0), decision(0, committed=False)) == ""
 
 
 def test_an_archived_record_is_lost_once_nobody_can_write_it_any_more() -> None:
@@ -280,11 +285,11 @@ def test_an_archived_record_is_lost_once_nobody_can_write_it_any_more() -> None:
     world = story.model(design(LATE)).initial()
     app = world.applications["app-1"].but(records=(FetchedRecord("src-0", 100, "a", 2),))
     in_hand = world.but(applications=world.applications.set("app-1", app))
-    archived = became(RecordState.ARCHIVED)
+    archived = move_event(RecordState.ARCHIVED)
     lost = "src-0@100 is archived, and its output is lost"
     assert told_in(world, archived) == lost
     assert told_in(in_hand, archived) == ""
     assert told_in(world, put(0), archived) == ""
-    assert told_in(world, put(0), archived, decided(0, committed=True)) == ""
-    assert told_in(world, put(0), archived, decided(0, committed=False)) == lost
-    assert told_in(world, put(0), decided(0, committed=True), archived) == ""
+    assert told_in(world, put(0), archived, decision(0, committed=True)) == ""
+    assert told_in(world, put(0), archived, decision(0, committed=False)) == lost
+    assert told_in(world, put(0), decision(0, committed=True), archived) == ""

@@ -57,7 +57,7 @@ def test_other_stated_times_give_other_times_and_the_same_counts() -> None:
 
 
 def test_an_abort_that_leaves_the_record_held_keeps_it_until_its_lock_runs_out() -> None:
-    rows = by_label(latency.aborted())
+    rows = by_label(latency.abort_delays())
     same, other = rows["free (the test plan)"], rows["held again by its member (the javadoc)"]
     wait = "abortTransaction() to the poll() of the same member"
     assert same[wait] == "101.1 ms"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.studies.library import study
 from kipviz.studies.study import answer
-from kipviz.studies.timed.one_timeout import FOR_EVER, RIVALS, SITUATIONS, cluster, seen
+from kipviz.studies.timed.one_timeout import FOR_EVER, RIVALS, SITUATIONS, cluster, search_rival
 
 SHORT, LONG, BEATS, NO_LIMIT, BEATS_ALONE = RIVALS
 DIES, SLOW, STUCK, CHECKPOINT = SITUATIONS
@@ -14,7 +14,7 @@ SCAN = 10_000
 def test_readers_of_a_dead_writer_wait_for_the_time_out_and_the_scan_or_for_three_intervals() -> (
     None
 ):
-    waits = {rival.label: seen(rival, DIES).waits_ms for rival in RIVALS}
+    waits = {rival.label: search_rival(rival, DIES).waits_ms for rival in RIVALS}
     assert waits[SHORT.label] == SHORT.timeout_ms + SCAN
     assert waits[LONG.label] == LONG.timeout_ms + SCAN
     assert waits[NO_LIMIT.label] == FOR_EVER
@@ -24,17 +24,21 @@ def test_readers_of_a_dead_writer_wait_for_the_time_out_and_the_scan_or_for_thre
 
 def test_a_short_time_out_aborts_work_that_takes_longer_and_a_heartbeat_saves_it() -> None:
     for situation in (SLOW, CHECKPOINT):
-        short = seen(SHORT, situation)
+        short = search_rival(SHORT, situation)
         assert (short.commits, short.aborts) == (False, True)
         for rival in (LONG, BEATS, NO_LIMIT, BEATS_ALONE):
-            found = seen(rival, situation)
+            found = search_rival(rival, situation)
             assert (found.commits, found.aborts) == (True, False), rival.label
             assert found.waits_ms == situation.work_ms
 
 
 def test_a_heartbeat_says_nothing_of_a_thread_that_is_stuck() -> None:
-    assert seen(BEATS, STUCK).waits_ms == seen(LONG, STUCK).waits_ms == LONG.timeout_ms + SCAN
-    assert seen(BEATS_ALONE, STUCK).waits_ms == STUCK.work_ms
+    assert (
+        search_rival(BEATS, STUCK).waits_ms
+        == search_rival(LONG, STUCK).waits_ms
+        == LONG.timeout_ms + SCAN
+    )
+    assert search_rival(BEATS_ALONE, STUCK).waits_ms == STUCK.work_ms
 
 
 def test_the_rivals_differ_in_their_limits_and_in_nothing_else() -> None:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from kipviz.scenarios.applications import programs
-from kipviz.studies.counting.producers import BROKERS, ONE_FOR_ALL, PARTITIONS, counted, scaling
+from kipviz.studies.counting.producers import (
+    BROKERS,
+    ONE_FOR_ALL,
+    PARTITIONS,
+    count_thread,
+    scaling,
+)
 
 
 def test_a_producer_per_task_grows_with_the_partitions_and_one_per_thread_does_not() -> None:
@@ -39,5 +45,5 @@ def test_several_transactional_ids_in_one_producer_save_objects_and_connections_
 
 def test_a_pool_saves_objects_and_no_transactions() -> None:
     names = ("", "task-1", "", "task-1")
-    pooled = counted(4, ("task-1",), programs.per_task(names))
+    pooled = count_thread(4, ("task-1",), programs.per_task(names))
     assert (pooled[0], pooled[4]) == ("2", "4")

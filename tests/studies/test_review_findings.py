@@ -9,7 +9,7 @@ import pytest
 from kipviz.checking.single_run.permalink import open_link
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.studies.review_findings.findings import NOT_BROKEN, Finding, shown
+from kipviz.studies.review_findings.findings import NOT_BROKEN, Finding, show_finding
 from kipviz.studies.review_findings.reviews import REVIEWS, finding, reviews_of
 from kipviz.views.reports.review import link_of
 
@@ -90,7 +90,7 @@ WORDS = {
 }
 
 
-def named(each: Finding) -> str:
+def name_of(each: Finding) -> str:
     return each.name
 
 
@@ -101,7 +101,7 @@ def test_the_findings_of_a_review_are_lettered_in_their_order() -> None:
             assert each.name == f"{review.kip}-{letter}"
 
 
-@pytest.mark.parametrize("each", FINDINGS, ids=named)
+@pytest.mark.parametrize("each", FINDINGS, ids=name_of)
 def test_a_finding_has_a_place_an_opponent_and_one_way_to_be_shown(each: Finding) -> None:
     assert each.says.endswith(".")
     assert each.matter.endswith(".")
@@ -114,9 +114,9 @@ def test_a_finding_has_a_place_an_opponent_and_one_way_to_be_shown(each: Finding
         assert design(each.design)
 
 
-@pytest.mark.parametrize("each", FINDINGS, ids=named)
+@pytest.mark.parametrize("each", FINDINGS, ids=name_of)
 def test_a_finding_comes_out_as_pinned_and_its_link_opens_where_it_shows(each: Finding) -> None:
-    told = shown(each)
+    told = show_finding(each)
     assert told.words == WORDS[each.name]
     if told.run is not None:
         opened = open_link(link_of(told.run))
@@ -134,10 +134,10 @@ def test_findings_of_every_review_are_found_by_their_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "each", [each for each in FINDINGS if each.slots and each.name.startswith("1310")], ids=named
+    "each", [each for each in FINDINGS if each.slots and each.name.startswith("1310")], ids=name_of
 )
 def test_what_a_choice_of_kip_1310_breaks_the_repaired_design_keeps(each: Finding) -> None:
-    told = shown(each.but(design="repaired"))
+    told = show_finding(each.but(design="repaired"))
     assert (told.verdict, told.run) == (NOT_BROKEN, None)
 
 
@@ -157,18 +157,20 @@ def test_what_a_choice_of_kip_1310_breaks_the_repaired_design_keeps(each: Findin
     ],
 )
 def test_beside_a_finding_there_is_a_way_that_keeps_its_promise(name, design, scenario) -> None:
-    told = shown(finding(name).but(design=design, scenario=scenario))
+    told = show_finding(finding(name).but(design=design, scenario=scenario))
     assert told.verdict == NOT_BROKEN
 
 
 def test_sessions_send_a_request_that_the_list_of_the_page_lacks() -> None:
-    reason = shown(finding("1310-R")).reason
+    reason = show_finding(finding("1310-R")).reason
     assert "sessions send TxnShareAcknowledge, which the list of 2.2 lacks" in reason
     assert "sends EndTxn, InitProducerId, TxnOffsetCommit of the list and nothing else" in reason
 
 
 def test_rights_that_the_table_of_kip_1310_lacks_are_those_that_brokers_ask_for() -> None:
-    lacks, _, unsaid = shown(finding("1310-T")).reason.partition("no operation is given for ")
+    lacks, _, unsaid = show_finding(finding("1310-T")).reason.partition(
+        "no operation is given for "
+    )
     for right in ("TWO_PHASE_COMMIT on TRANSACTIONAL_ID", "READ on GROUP", "READ on TOPIC"):
         assert right in lacks
     assert "DESCRIBE" not in lacks
@@ -176,24 +178,24 @@ def test_rights_that_the_table_of_kip_1310_lacks_are_those_that_brokers_ask_for(
 
 
 def test_two_truths_can_have_one_answer_for_a_resumed_session() -> None:
-    reason = shown(finding("1310-X")).reason
+    reason = show_finding(finding("1310-X")).reason
     assert "INVALID_TXN_STATE: it was aborted by its time-out or nothing was ever written" in reason
 
 
 def test_a_share_group_is_not_found_in_every_version_of_txn_offset_commit() -> None:
-    assert shown(finding("1319-G")).reason == (
+    assert show_finding(finding("1319-G")).reason == (
         "a missing group: ILLEGAL_GENERATION in versions 0 to 5, GROUP_ID_NOT_FOUND in "
         "version 6; a share group: GROUP_ID_NOT_FOUND in versions 0 to 6"
     )
 
 
 def test_one_request_of_a_transaction_can_name_a_generation() -> None:
-    named_by = shown(finding("447-L")).reason.removeprefix("names a generation? ")
+    named_by = show_finding(finding("447-L")).reason.removeprefix("names a generation? ")
     assert named_by.startswith("yes: TxnOffsetCommitRequest; no: InitProducerIdRequest, ")
 
 
 def test_a_new_owner_waits_for_the_time_out_of_its_version() -> None:
-    assert shown(finding("447-F")).reason.endswith(
+    assert show_finding(finding("447-F")).reason.endswith(
         "second draft (10 s): 11 s; Kafka 4.4.0 (60 s): 60 s"
     )
 

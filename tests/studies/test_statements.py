@@ -17,12 +17,12 @@ from kipviz.studies.kip_claims.statements import (
     NOT_SEEN,
     Statement,
     Text,
-    contradicted,
+    by_findings,
+    by_look,
+    by_nothing,
+    by_search,
+    by_story,
     judged_statement,
-    kept,
-    searched,
-    seen,
-    unjudged,
 )
 from kipviz.studies.kip_claims.statements_of_447 import MIDDLE_SECTIONS, SECOND_SECTIONS
 from kipviz.studies.kip_claims.texts import TEXTS
@@ -105,33 +105,37 @@ def test_the_stored_verdict_of_a_story_is_what_the_story_gives(text: Text, each:
 @pytest.mark.parametrize(
     ("statement", "verdict", "words"),
     [
-        (searched("s", "c.", "atomic", "repaired"), HOLDS, "holds"),
-        (searched("s", "c.", "atomic", "as-written"), BREAKS, "breaks after 41 steps"),
-        (kept("s", "c.", "kip-1289-share-commit", "repaired"), HOLDS, "holds"),
+        (by_search("s", "c.", "atomic", "repaired"), HOLDS, "holds"),
+        (by_search("s", "c.", "atomic", "as-written"), BREAKS, "breaks after 41 steps"),
+        (by_story("s", "c.", "kip-1289-share-commit", "repaired"), HOLDS, "holds"),
         (
-            kept("s", "c.", "kip-848-no-listener", "kafka"),
+            by_story("s", "c.", "kip-848-no-listener", "kafka"),
             BREAKS_PLAYED,
             "breaks in the story after 98 steps",
         ),
         (
-            seen("s", "c.", "kip-1289-share-commit", "repaired", lambda *_: True),
+            by_look("s", "c.", "kip-1289-share-commit", "repaired", lambda *_: True),
             SEEN,
             "seen after 0 steps",
         ),
         (
-            seen("s", "c.", "kip-1289-share-commit", "repaired", lambda *_: False),
+            by_look("s", "c.", "kip-1289-share-commit", "repaired", lambda *_: False),
             NOT_SEEN,
             "not seen",
         ),
-        (kept("s", "c.", "kip-447-zombie", "kafka", "no zombie offset commits"), HOLDS, "holds"),
         (
-            kept("s", "c.", "kip-447-zombie", "before-447", "no zombie offset commits"),
+            by_story("s", "c.", "kip-447-zombie", "kafka", "no zombie offset commits"),
+            HOLDS,
+            "holds",
+        ),
+        (
+            by_story("s", "c.", "kip-447-zombie", "before-447", "no zombie offset commits"),
             BREAKS_PLAYED,
             "breaks in the story after 80 steps",
         ),
-        (contradicted("s", "c.", "A"), CONTRADICTED, "contradicted"),
-        (contradicted("s", "c.", "J"), HOLDS, "holds"),
-        (unjudged("s", "c.", "performance"), NOT_JUDGED, "not judged by a model"),
+        (by_findings("s", "c.", "A"), CONTRADICTED, "contradicted"),
+        (by_findings("s", "c.", "J"), HOLDS, "holds"),
+        (by_nothing("s", "c.", "performance"), NOT_JUDGED, "not judged by a model"),
     ],
 )
 def test_a_verdict_comes_from_the_run(statement: Statement, verdict: str, words: str) -> None:

@@ -27,7 +27,7 @@ OPEN = {
     ),
     "kipviz/checking/single_run/shrink.py::_host": "the other actions are at the broker they name",
     "kipviz/checking/timed/critical_path.py::_wait": "an action without a latency takes no time",
-    "kipviz/views/explanations/guards.py::_looked_at": "the action's own class says what it looks at",
+    "kipviz/views/explanations/guards.py::_read_guards": "the action's own class says what it looks at",
     "kipviz/views/explanations/sentences.py::title": "the action's own class has its sentence",
     "kipviz/views/explanations/step_roles.py::by_role": "the other actions are no client's step",
 }

@@ -27,7 +27,17 @@ BELOW_DESIGNS = ("core", "messages", "records", "brokers", "clients", "cluster",
 NO_ORDER_SEEN = (*BELOW_DESIGNS, "designs", "properties", "scenarios", "checking", "views")
 # The methods of an action's behaviour are described once, in the class that all of them have in common.
 OF_EVERY_ACTION = (
-    *("why_not", "comes_up", "offered", "apply", "sentence", "looks_at", "name", "host", "lane"),
+    *(
+        "why_not",
+        "comes_up",
+        "possible_actions",
+        "apply",
+        "sentence",
+        "looks_at",
+        "name",
+        "host",
+        "lane",
+    ),
     *("of_process", "of_client", "of_connection", "of_new_role", "of_role"),
 )
 CLAUSES = {each.action.__name__: each.clause for each in BEHAVIOURS if each.clause is not None}

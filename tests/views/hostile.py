@@ -23,14 +23,14 @@ _NAMES = {
 _OURS = {"wire", "bytes", "machines", "lesson", "goals"}
 
 
-def poisoned(value: Any, key: str = "") -> Any:
+def poison(value: Any, key: str = "") -> Any:
     """A payload with the hostile text behind every text that is only read by people."""
     if isinstance(value, dict):
         return {
-            name: inner if name in _OURS else poisoned(inner, name) for name, inner in value.items()
+            name: inner if name in _OURS else poison(inner, name) for name, inner in value.items()
         }
     if isinstance(value, list | tuple):
-        return [poisoned(inner, key) for inner in value]
+        return [poison(inner, key) for inner in value]
     if isinstance(value, str) and key not in _NAMES:
         return f"{value} {HOSTILE}"
     return value

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking.single_run import runs
-from kipviz.clients.exceptions import ABORTS, ADVICE, ENDS, REQUESTS, RETRIES, class_of, thrown
+from kipviz.clients.exceptions import (
+    ABORTS,
+    ADVICE,
+    ENDS,
+    REQUESTS,
+    RETRIES,
+    class_of,
+    exception_for,
+)
 from kipviz.clients.kinds import Holder
 from kipviz.clients.transactions.producer_errors import ends_the_transaction
 from kipviz.clients.transactions.producer_state import ProducerState
@@ -16,7 +24,7 @@ from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.script import quiet
 from kipviz.views.reasons.beliefs import Beliefs, Heard, Row, beliefs, hear
-from tests.scenarios.story import after, played
+from tests.scenarios.story import after, play_once
 
 COMMIT = "kip-1289-share-commit"
 GROUP = "kip-1289-group-abort"
@@ -170,7 +178,7 @@ def test_the_cards_are_the_same_objects_while_nothing_changes():
     ],
 )
 def test_an_error_is_thrown_as_kafkas_client_throws_it(request_name, error, words):
-    assert thrown(REQUESTS[request_name], error).words.startswith(words)
+    assert exception_for(REQUESTS[request_name], error).words.startswith(words)
 
 
 TRANSACTIONAL = ("AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
@@ -179,7 +187,7 @@ TRANSACTIONAL = ("AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "En
 @pytest.mark.parametrize("request_name", [*TRANSACTIONAL, "InitProducerId", "FindCoordinator"])
 def test_what_is_thrown_ends_in_the_state_that_the_modelled_producer_enters(request_name):
     for error in (each for each in Errors if each is not Errors.NONE):
-        kind = thrown(REQUESTS[request_name], error).kind
+        kind = exception_for(REQUESTS[request_name], error).kind
         if kind == "retriable":
             assert error in RETRIABLE
         else:
@@ -202,7 +210,7 @@ def test_what_is_thrown_ends_in_the_state_that_the_modelled_producer_enters(requ
 )
 def test_what_a_handler_does_not_know_is_a_kafka_exception(request_name, error, words):
     """The last branch of each handler of TransactionManager."""
-    assert thrown(REQUESTS[request_name], error).words.startswith(words)
+    assert exception_for(REQUESTS[request_name], error).words.startswith(words)
 
 
 def test_an_exception_has_the_name_that_it_has_in_java():
@@ -233,7 +241,7 @@ def test_what_is_left_to_do_follows_from_the_state_of_the_client_in_every_story(
     """The same error code is asked again, or ends the transaction, or the producer, or neither."""
     kinds = set()
     for story in (each for each in LIBRARY if each.beats):
-        trace, _ = played(story.name, story.designs[0])
+        trace, _ = play_once(story.name, story.designs[0])
         spec = trace.model.spec
         made = Beliefs(spec)
         for number in trace.line:

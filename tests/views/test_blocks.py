@@ -11,9 +11,9 @@ from kipviz.views.reports.blocks import (
     TableCell,
     TextTable,
     keys_of,
+    render_markdown,
     rows_of,
     still,
-    written,
 )
 
 LINK = "kv1.AAAA-BBBB_CCCC"
@@ -62,7 +62,7 @@ def read(page: str) -> Reader:
 
 
 def test_as_markdown_a_page_shows_every_text_as_it_is():
-    page = written(PAGE)
+    page = render_markdown(PAGE)
     assert page.startswith("## B1. Which \\<marker\\>?\n\nIt is kept by \\*one\\* design.\n\n")
     assert "Open it with `kipviz open kv2.…`." in page
     assert f"| \\<b\\> | breaks after 20 | `{LINK}` |" in page
@@ -89,7 +89,7 @@ def test_a_wide_table_of_few_rows_is_turned_and_keeps_its_runs():
     rows = tuple(
         (TableCell(d), *(TableCell("holds", "holds", f"{d}{n}") for n in range(9))) for d in "ab"
     )
-    turned = TextTable("verdicts", heads, rows).fitted()
+    turned = TextTable("verdicts", heads, rows).fit_page()
     assert turned.heads == ("design", "a", "b")
     assert [row[0].text for row in turned.rows] == list(heads[1:])
     assert turned.rows[3][1:] == (
@@ -97,9 +97,9 @@ def test_a_wide_table_of_few_rows_is_turned_and_keeps_its_runs():
         TableCell("holds", "holds", "b3"),
     )
     narrow = TextTable("verdicts", heads[:5], tuple(row[:5] for row in rows))
-    assert narrow.fitted() is narrow
+    assert narrow.fit_page() is narrow
     long = TextTable("verdicts", heads, rows * 3)
-    assert long.fitted() is long
+    assert long.fit_page() is long
     assert "<th" in still((TextTable("verdicts", heads, rows),), {})
     assert still((TextTable("verdicts", heads, rows),), {}).count("<tr>") == 1 + 9
 

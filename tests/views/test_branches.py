@@ -42,7 +42,7 @@ def accident(lab: Lab, world: World, turn: int) -> ClusterAction:
     return list(kinds.values())[turn % len(kinds)]
 
 
-def branched(lab: Lab, branch: int, step: int, turn: int) -> tuple[Part, ClusterAction]:
+def make_branch(lab: Lab, branch: int, step: int, turn: int) -> tuple[Part, ClusterAction]:
     """Take an accident at a step of a line; give the branch that the page is sent."""
     world = lab.run_at(branch, step).trace.world
     action = accident(lab, world, turn)
@@ -81,7 +81,7 @@ def test_a_branch_at_any_step_shows_what_the_whole_line_told_anew_shows(
     known, main = read(lab.payload), main_line(lab.payload)
     kinds = set()
     for step in range(len(main["steps"])):
-        branch, action = branched(lab, 0, step, turn=step)
+        branch, action = make_branch(lab, 0, step, turn=step)
         kinds.add(type(action).__name__)
         read_branch(branch, known)
         assert (branch["parent"], branch["at"]) == (0, step)
@@ -96,7 +96,7 @@ def test_a_branch_of_a_branch_shows_what_the_whole_line_told_anew_shows(turn: in
     line = main_line(lab.payload)
     at, number = 12 + 5 * turn, 0
     for depth in range(3):
-        branch, _ = branched(lab, number, at, turn + depth)
+        branch, _ = make_branch(lab, number, at, turn + depth)
         line, number = branch_line(line, branch), branch["id"]
         check(branch, line, anew(lab, run))
         at = at + 1 + len(branch["steps"]) // 2
@@ -126,15 +126,15 @@ def test_a_branch_that_leaves_a_branch_before_it_began_is_told_from_the_main_lin
     run = runs.play("kip-1289-share-commit", "repaired")
     lab = Lab(run)
     main = main_line(lab.payload)
-    first, _ = branched(lab, 0, 20, turn=0)
-    early, _ = branched(lab, first["id"], 8, turn=1)
+    first, _ = make_branch(lab, 0, 20, turn=0)
+    early, _ = make_branch(lab, first["id"], 8, turn=1)
     check(early, branch_line(branch_line(main, first), early), anew(lab, run))
 
 
 def test_a_branch_carries_its_suffix_and_nothing_of_what_was_before() -> None:
     run = runs.play("kip-1289-share-commit", "repaired")
     lab = Lab(run)
-    branch, _ = branched(lab, 0, 30, turn=0)
+    branch, _ = make_branch(lab, 0, 30, turn=0)
     assert all(row["from"] > 30 for row in branch["rows"])
     assert all(note["step"] > 30 for note in branch["notes"])
     assert all(verdict["from"] > 30 for verdict in branch["verdicts"])
@@ -148,7 +148,7 @@ def test_on_a_branch_the_wire_and_the_hosts_are_those_of_its_worlds() -> None:
     main = main_line(lab.payload)
     downs = set()
     for step in range(0, len(main["steps"]), 3):
-        branch, _ = branched(lab, 0, step, turn=0)
+        branch, _ = make_branch(lab, 0, step, turn=0)
         line = branch_line(main, branch)
         path = [lab.trace.node(n) for n in lab.trace.line]
         for k, node in enumerate(path):

@@ -12,7 +12,7 @@ from kipviz.views.measures import metrics
 from kipviz.views.role_cards import shares
 from kipviz.views.role_cards.card_rows import Card
 from kipviz.views.role_cards.cards import Cards
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 SHARES = "share:g1:AAAAAAAAAAAAAAAAAAAAAg:0"
 STATE = "state:__share_group_state-16"
@@ -21,7 +21,7 @@ OUTPUT = "log:output-A-0"
 
 def at(title: str, name: str = "kip-1289-share-commit", under: str = "repaired") -> dict[str, Card]:
     """The cards at the end of the big step of this title."""
-    trace, chapters = played(name, under)
+    trace, chapters = play_once(name, under)
     end = next(c.end for c in chapters if c.title == title)
     cards = Cards(trace.model)
     shown: dict[str, Card] = {}
@@ -130,7 +130,7 @@ def test_a_group_shows_what_is_committed_and_what_is_pending() -> None:
 
 
 def test_a_card_whose_world_did_not_change_is_the_very_same_card() -> None:
-    trace, _ = played("kip-1289-share-commit", "repaired")
+    trace, _ = play_once("kip-1289-share-commit", "repaired")
     cards = Cards(trace.model)
     shown = []
     for node in nodes(trace)[:2]:
@@ -238,7 +238,7 @@ def test_counters_add_up_what_has_happened_and_are_not_in_the_world() -> None:
 
 
 def test_a_consumer_of_the_classic_protocol_has_a_generation_once_it_has_joined() -> None:
-    trace, _ = played("kip-62-rebalance", "kafka")
+    trace, _ = play_once("kip-62-rebalance", "kafka")
     cards, told = Cards(trace.model), []
     for node in nodes(trace):
         cards.observe(node.world, node.events)

@@ -18,7 +18,7 @@ from kipviz.core.traces.trace import Node
 from kipviz.views.choices import choice_id
 from kipviz.views.reasons.causes import TABLES, Causes, chain, cone, reads, writes
 from kipviz.widgets.lab import Lab
-from tests.scenarios.story import nodes, played, under_one_design_each
+from tests.scenarios.story import nodes, play_once, under_one_design_each
 
 Part = dict[str, Any]
 SEEDED = [("calm", 0), ("rough", 1), ("hostile", 0), ("hostile", 2)]
@@ -63,7 +63,7 @@ def check_cone(replays: Replays, found: list[list[Any]], step: int) -> None:
 
 
 @cache
-def seeded(faults: str, seed: int) -> tuple[ClusterModel, list[Node]]:
+def replay_seed(faults: str, seed: int) -> tuple[ClusterModel, list[Node]]:
     run = runs.replay(Task("kip-1289-two-members", "repaired", faults, seed, 300))
     return run.model, [run.trace.node(node) for node in run.trace.line]
 
@@ -79,7 +79,7 @@ def step_of(told: Part, title: str) -> int:
 
 @pytest.mark.parametrize(("name", "under"), under_one_design_each())
 def test_the_cone_of_any_step_of_a_story_alone_makes_the_same_values(name: str, under: str) -> None:
-    trace, _ = played(name, under)
+    trace, _ = play_once(name, under)
     path, model = nodes(trace), trace.model
     assert isinstance(model, ClusterModel)
     found, replays = causes_of(model, path), Replays(model, path)
@@ -92,14 +92,14 @@ def test_the_cone_of_any_step_of_a_story_alone_makes_the_same_values(name: str, 
 def test_the_cone_of_a_step_of_a_wild_run_alone_makes_the_same_values(
     faults: str, seed: int
 ) -> None:
-    model, path = seeded(faults, seed)
+    model, path = replay_seed(faults, seed)
     found, replays = causes_of(model, path), Replays(model, path)
     for step in range(1, len(path), 5):
         check_cone(replays, found, step)
 
 
 def test_a_cone_leaves_out_what_did_not_matter() -> None:
-    model, path = seeded("calm", 0)
+    model, path = replay_seed("calm", 0)
     found = causes_of(model, path)
     shares = [len(cone(found, step)) / step for step in range(1, len(path))]
     assert sum(shares) / len(shares) < 0.9
@@ -150,7 +150,7 @@ def test_nothing_made_an_accident_happen_and_what_it_found_is_told_beside_it() -
 
 
 def test_what_a_step_reads_is_seen_and_its_outcome_is_the_real_one() -> None:
-    trace, _ = played("kip-1289-share-commit", "repaired")
+    trace, _ = play_once("kip-1289-share-commit", "repaired")
     model = trace.model
     assert isinstance(model, ClusterModel)
     before, node = nodes(trace)[15:17]
@@ -163,7 +163,7 @@ def test_what_a_step_reads_is_seen_and_its_outcome_is_the_real_one() -> None:
 
 
 def test_what_the_time_brought_about_has_the_passing_of_time_among_its_causes() -> None:
-    trace, _ = played("kip-994-who-takes-long", "kafka")
+    trace, _ = play_once("kip-994-who-takes-long", "kafka")
     path, model = nodes(trace), trace.model
     assert isinstance(model, ClusterModel)
     found = causes_of(model, path)

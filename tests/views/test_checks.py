@@ -13,11 +13,11 @@ from kipviz.brokers import kafka_apis
 from kipviz.brokers.checks import (
     Check,
     Checked,
+    add_translation,
     compare,
     error_of,
     in_order,
     possible_errors,
-    translated,
 )
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.seeded_run import Task
@@ -46,7 +46,7 @@ from kipviz.messages.transactions.transactions import (
 )
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.views.explanations import checks
-from tests.scenarios.story import nodes, played, under_one_design_each
+from tests.scenarios.story import nodes, play_once, under_one_design_each
 
 STORIES = [(s.name, d) for s in LIBRARY for d in s.designs]
 AS_STORY = pytest.mark.parametrize(("name", "under"), under_one_design_each())
@@ -99,7 +99,7 @@ def errors_of(message: Any) -> list[Errors]:
     return []
 
 
-def unexplained(model: ClusterModel, path: list[Node]) -> list[tuple[int, str]]:
+def find_unexplained(model: ClusterModel, path: list[Node]) -> list[tuple[int, str]]:
     """The responses with an error that no check names as the one that decided.
 
     A response with results of several parts goes out with the last of them: there the steps since the
@@ -131,8 +131,8 @@ def unexplained(model: ClusterModel, path: list[Node]) -> list[tuple[int, str]]:
 
 @AS_STORY
 def test_every_error_of_a_story_is_decided_by_a_check(name, under):
-    trace, _ = played(name, under)
-    assert unexplained(trace.model, nodes(trace)) == []
+    trace, _ = play_once(name, under)
+    assert find_unexplained(trace.model, nodes(trace)) == []
 
 
 @cache
@@ -143,7 +143,7 @@ def wild(name: str, under: str, seed: int) -> tuple[ClusterModel, list[Node]]:
 
 @pytest.mark.parametrize(("name", "under", "seed"), WILD + RARE)
 def test_every_error_of_a_hostile_run_is_decided_by_a_check(name, under, seed):
-    assert unexplained(*wild(name, under, seed)) == []
+    assert find_unexplained(*wild(name, under, seed)) == []
 
 
 @pytest.mark.thorough
@@ -151,7 +151,7 @@ def test_every_error_of_a_hostile_run_is_decided_by_a_check(name, under, seed):
 def test_every_error_of_every_hostile_run_is_decided_by_its_last_check(name, under, seed):
     run = runs.replay(Task(name, under, "hostile", seed, 250))
     path = [run.trace.node(node) for node in run.trace.line]
-    assert unexplained(run.model, path) == []
+    assert find_unexplained(run.model, path) == []
     assert decided_before_the_end(run.model, path) == []
 
 
@@ -187,7 +187,7 @@ def decided_before_the_end(model: ClusterModel, path: list[Node]) -> list[tuple[
 
 @AS_STORY
 def test_the_last_check_is_the_one_that_decides(name, under):
-    trace, _ = played(name, under)
+    trace, _ = play_once(name, under)
     assert decided_before_the_end(trace.model, nodes(trace)) == []
 
 
@@ -196,7 +196,7 @@ def test_the_last_check_decides_in_hostile_runs_as_well(name, under, seed):
     assert decided_before_the_end(*wild(name, under, seed)) == []
 
 
-def handled(monkeypatch) -> tuple[dict[str, int], dict[str, str]]:
+def count_handled(monkeypatch) -> tuple[dict[str, int], dict[str, str]]:
     """Count what each request's own handler reports from now on, without what a broker checks before any handler.
 
     Returned are how often each handler ran, and where one reported nothing: filled while stories are played.
@@ -206,11 +206,11 @@ def handled(monkeypatch) -> tuple[dict[str, int], dict[str, str]]:
     request, carry_out = dispatch.request, Turn.carry_out
     begun: list[str] = []
 
-    def noted(role: Any, message: Any, reply_to: Any, on: Any) -> Any:
+    def note_request(role: Any, message: Any, reply_to: Any, on: Any) -> Any:
         begun.append(type(message).__name__)
         return request(role, message, reply_to, on)
 
-    def counted(turn: Turn, key: Any, effects: Any) -> None:
+    def count_checks(turn: Turn, key: Any, effects: Any) -> None:
         names, before = tuple(begun), len(turn.checks)
         begun.clear()
         carry_out(turn, key, effects)
@@ -219,13 +219,13 @@ def handled(monkeypatch) -> tuple[dict[str, int], dict[str, str]]:
             if len(turn.checks) == before:
                 silent[name] = f"{name} on {key[1]}"
 
-    monkeypatch.setattr(dispatch, "request", noted)
-    monkeypatch.setattr(Turn, "carry_out", counted)
+    monkeypatch.setattr(dispatch, "request", note_request)
+    monkeypatch.setattr(Turn, "carry_out", count_checks)
     return ran, silent
 
 
 def test_the_handler_of_every_request_there_is_reports_what_it_compared(monkeypatch):
-    ran, silent = handled(monkeypatch)
+    ran, silent = count_handled(monkeypatch)
     for story in LIBRARY:
         story.play(design(story.designs[0]))
     assert silent == {}
@@ -253,27 +253,27 @@ def test_a_request_that_no_story_sends_is_asked_of_a_broker_itself():
 
 def test_checks_end_with_the_first_one_that_fails():
     @in_order
-    def made():
+    def make_checks():
         yield compare("one", 1, 1, True, Errors.INVALID_REQUEST)
         yield compare("two", 1, 2, False, Errors.PRODUCER_FENCED)
         raise AssertionError("nobody looks any further")
 
     fenced, otherwise = Errors.PRODUCER_FENCED, (Errors.INVALID_REQUEST,)
-    assert made() == (
+    assert make_checks() == (
         Check("one", 1, 1, otherwise=otherwise),
         Check("two", 1, 2, fenced, (fenced,)),
     )
-    assert possible_errors(made()) == (Errors.INVALID_REQUEST, fenced)
-    assert error_of(made()) is Errors.PRODUCER_FENCED
+    assert possible_errors(make_checks()) == (Errors.INVALID_REQUEST, fenced)
+    assert error_of(make_checks()) is Errors.PRODUCER_FENCED
     assert error_of(()) is Errors.NONE
 
 
 def test_an_error_that_becomes_another_one_is_one_more_check():
     fenced = (Check("producer epoch", 0, 1, Errors.PRODUCER_FENCED),)
-    older = translated(fenced, "request version", 1, Errors.INVALID_PRODUCER_EPOCH)
+    older = add_translation(fenced, "request version", 1, Errors.INVALID_PRODUCER_EPOCH)
     assert error_of(older) is Errors.INVALID_PRODUCER_EPOCH
     assert older[-1].found is Errors.PRODUCER_FENCED
-    assert translated(fenced, "request version", 2, Errors.PRODUCER_FENCED) == fenced
+    assert add_translation(fenced, "request version", 2, Errors.PRODUCER_FENCED) == fenced
 
 
 def test_a_row_says_what_was_asked_what_was_there_and_the_error_that_follows():
@@ -292,7 +292,7 @@ def test_rows_of_several_partitions_say_which():
 
 
 def rows_at(name: str, under: str, step: int) -> tuple[tuple[str, str], ...]:
-    trace, _ = played(name, under)
+    trace, _ = play_once(name, under)
     path = nodes(trace)
     return checks.rows(checks.checks_of(trace.model, path[step - 1].world, path[step].action))
 
@@ -322,7 +322,7 @@ SEVERAL = [(s.name, s.designs) for s in LIBRARY if len(s.designs) > 1]
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "designs"), SEVERAL)
 def test_where_designs_respond_differently_from_one_state_their_checks_differ(name, designs):
-    first, *others = [(played(name, under)[0]) for under in designs]
+    first, *others = [(play_once(name, under)[0]) for under in designs]
     for other in others:
         both = zip(pairwise(nodes(first)), pairwise(nodes(other)), strict=False)
         for (before, node), (same, its) in both:
@@ -342,21 +342,21 @@ def divergences(name: str, designs: tuple[str, ...]) -> list[tuple[int, bool]]:
     """
     found = []
     for own in designs:
-        trace, _ = played(name, own)
+        trace, _ = play_once(name, own)
         for other in dict.fromkeys((*designs, *STRANGERS)):
             model = scenario(name).model(design(other))
             for step, (before, node) in enumerate(pairwise(nodes(trace)), 1):
                 if other == own or model.why_not(before.world, node.action) is not None:
                     continue
                 outcome = model.step(before.world, node.action)
-                answers = [answered(events) for events in (node.events, outcome.events)]
+                answers = [list_errors(events) for events in (node.events, outcome.events)]
                 if answers[0] != answers[1]:
                     made = checks.checks_of(trace.model, before.world, node.action)
                     found.append((step, made != outcome.checks))
     return found
 
 
-def answered(events: tuple[Event, ...]) -> list[Errors]:
+def list_errors(events: tuple[Event, ...]) -> list[Errors]:
     sent = (event.message for event in events if isinstance(event, MessageSent))
     return [e for m in sent for e in errors_of(m)]
 
@@ -401,7 +401,7 @@ def test_a_refused_write_is_shown_with_the_record_the_answer_and_the_error_that_
 
 
 def test_an_acl_that_is_created_is_shown_with_its_name_and_whether_it_exists():
-    trace, _ = played("kip-140-filter", "kafka")
+    trace, _ = play_once("kip-140-filter", "kafka")
     path = nodes(trace)
     (rows,) = (
         checks.rows(checks.checks_of(trace.model, before.world, node.action))
@@ -420,7 +420,7 @@ def test_an_acl_that_is_created_is_shown_with_its_name_and_whether_it_exists():
 
 
 def test_where_all_parts_are_refused_with_one_the_page_says_which_was_well_by_itself():
-    trace, _ = played("kip-1289-corner-11-one-leader", "as-written")
+    trace, _ = play_once("kip-1289-corner-11-one-leader", "as-written")
     refused = ("staged with the others", "of src-0 · valid on its own: yes → INVALID_RECORD_STATE")
     assert any(
         refused in checks.rows(checks.checks_of(trace.model, before.world, node.action))
@@ -429,7 +429,7 @@ def test_where_all_parts_are_refused_with_one_the_page_says_which_was_well_by_it
 
 
 def test_the_answer_of_a_session_repeats_what_was_decided_of_a_partition_when_it_arrived():
-    trace, _ = played("kip-932-one-answer", "kafka")
+    trace, _ = play_once("kip-932-one-answer", "kafka")
     (rows,) = (
         checks.rows(checks.checks_of(trace.model, before.world, node.action))
         for before, node in pairwise(nodes(trace))

@@ -10,7 +10,7 @@ from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.seeded_run import Task
 from kipviz.core.traces.trace import Node
 from kipviz.views.choices import choices
-from tests.scenarios.story import nodes, played, under_one_design_each
+from tests.scenarios.story import nodes, play_once, under_one_design_each
 
 REASON_MAX = 160
 # A number of the world, or one of its names, or a state.
@@ -33,7 +33,7 @@ def check(model: object, path: list[Node]) -> int:
 
 @pytest.mark.parametrize(("name", "under"), under_one_design_each())
 def test_every_greyed_choice_of_a_story_names_what_forbids_it(name: str, under: str) -> None:
-    trace, _ = played(name, under)
+    trace, _ = play_once(name, under)
     path = nodes(trace)
     found = check(trace.model, path)
     assert found > 2 or len(path) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.cluster.actions import Cut, Heal
-from kipviz.cluster.behaviour.catalogue import lane_of, looked_at
+from kipviz.cluster.behaviour.catalogue import lane_of, read_guards
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.views.explanations.guards import guards
@@ -46,7 +46,7 @@ def test_a_repair_says_what_another_cut_still_holds_apart() -> None:
     assert tell(both, Heal("B1", "B5"), ()).sentence == (
         "The network partition of B1 and B5 heals, but another partition still separates B1 and B5."
     )
-    assert ("still separated by another partition", "B1 and B5") in list(looked_at(both, HEAL))
+    assert ("still separated by another partition", "B1 and B5") in list(read_guards(both, HEAL))
     assert dict(guards(MODEL, both, HEAL))["cut apart"] == "B1 B3 | B5 B7 app-1"
 
 

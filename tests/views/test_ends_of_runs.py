@@ -49,11 +49,11 @@ def test_a_branch_behind_the_end_says_what_has_happened() -> None:
 def test_only_the_end_of_a_run_is_followed_further(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 
-    def counted(*given: object) -> tuple[()]:
+    def count_questions(*given: object) -> tuple[()]:
         asked.append(given[1])
         return ()
 
-    monkeypatch.setattr(telling, "breaks_later", counted)
+    monkeypatch.setattr(telling, "breaks_later", count_questions)
     run = runs.play(STORY, WRITTEN)
     lab = Lab(run)
     last = len(lab.payload["steps"]) - 1

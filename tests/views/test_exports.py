@@ -17,7 +17,7 @@ from kipviz.views.exports.plantuml import plantuml
 from kipviz.views.payload import payload
 
 
-def told(run):
+def payload_of(run):
     return payload(run.scenario, run.design, run.model, run.trace, run.told)[0]
 
 
@@ -43,7 +43,7 @@ def hostile():
     """A run in which messages are lost, brokers crash and come back."""
     for seed in range(20):
         run = runs.replay(Task("kip-1289-two-members", "repaired", "hostile", seed))
-        shown = told(run)
+        shown = payload_of(run)
         lost = [m for m in shown["messages"] if m["lost"] is not None]
         if lost and any(down["to"] is not None for down in shown["downs"]):
             return shown
@@ -51,7 +51,7 @@ def hostile():
 
 
 def test_a_table_has_one_row_for_each_step_and_one_for_each_big_one(story):
-    shown = told(story)
+    shown = payload_of(story)
     table = markdown(shown, runs.judge(story))
     rows = [line for line in table.splitlines() if line.startswith("| ")]
     assert len(rows) == 2 + len(shown["steps"]) + len(shown["bigs"])
@@ -66,7 +66,7 @@ def test_what_markdown_would_read_is_shown_as_it_is():
 
 
 def test_a_diagram_has_an_arrow_for_each_message_and_a_box_for_each_state(story):
-    shown = told(story)
+    shown = payload_of(story)
     lines = mermaid(shown).splitlines()
     arrows = [line for line in lines if re.match(r"  L\d+-+>>L\d+: ", line)]
     assert len(arrows) == len(shown["messages"])
@@ -85,7 +85,7 @@ def test_lost_messages_and_crashes_are_in_the_diagram(hostile):
 
 
 def test_every_line_of_a_diagram_is_one_that_mermaid_knows(story, hostile):
-    for shown in (told(story), hostile):
+    for shown in (payload_of(story), hostile):
         for line in mermaid(shown).splitlines():
             assert re.fullmatch(KNOWN_LINE, line), line
 
@@ -95,7 +95,7 @@ def test_what_mermaid_would_read_is_shown_as_it_is():
 
 
 def test_a_plantuml_diagram_has_each_lane_message_note_and_crash_once(story, hostile):
-    for shown in (told(story), hostile):
+    for shown in (payload_of(story), hostile):
         lines = plantuml(shown).splitlines()
         assert (lines[0], lines[-1]) == ("@startuml", "@enduml")
         assert sum(line.startswith("participant ") for line in lines) == len(shown["lanes"])
@@ -108,11 +108,11 @@ def test_a_plantuml_diagram_has_each_lane_message_note_and_crash_once(story, hos
         notes = [line for line in lines if re.match(r"note over L\d+: ", line)]
         back = [down for down in shown["downs"] if down["to"] is not None]
         assert len(notes) == len(shown["notes"]) + len(shown["downs"]) + len(back)
-    assert sum("✗ atomic" in line for line in plantuml(told(story)).splitlines()) == 1
+    assert sum("✗ atomic" in line for line in plantuml(payload_of(story)).splitlines()) == 1
 
 
 def test_every_line_of_a_diagram_is_one_that_plantuml_knows(story, hostile):
-    for shown in (told(story), hostile):
+    for shown in (payload_of(story), hostile):
         for line in plantuml(shown).splitlines():
             assert re.fullmatch(KNOWN_PLANTUML, line), line
 

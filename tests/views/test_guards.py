@@ -27,7 +27,7 @@ from kipviz.cluster.world import World
 from kipviz.core.traces.trace import Node
 from kipviz.designs.options.options import STATUSES
 from kipviz.views.explanations.guards import guards, why
-from tests.scenarios.story import nodes, played, under_one_design_each
+from tests.scenarios.story import nodes, play_once, under_one_design_each
 
 WILD = [
     *(("kip-1289-two-members", design, 3) for design in ("repaired", "as-written")),
@@ -55,7 +55,7 @@ def check(model: ClusterModel, path: list[Node]) -> None:
 
 @pytest.mark.parametrize(("name", "under"), under_one_design_each())
 def test_every_step_of_a_story_has_a_rule_guards_a_clause_and_a_kafka_class(name, under):
-    trace, _ = played(name, under)
+    trace, _ = play_once(name, under)
     check(trace.model, nodes(trace))
 
 
@@ -68,19 +68,19 @@ def test_every_step_of_a_hostile_run_has_a_rule_guards_a_clause_and_a_kafka_clas
 
 
 def before(name: str, under: str, title: str) -> tuple[ClusterModel, World, ClusterAction]:
-    trace, _ = played(name, under)
+    trace, _ = play_once(name, under)
     for here, node in pairwise(nodes(trace)):
         if script_name(here.world, node.action) == title:
             return trace.model, here.world, node.action
     raise AssertionError(f"no step {title}")
 
 
-def told(name: str, under: str, title: str) -> dict[str, Any]:
+def guards_of(name: str, under: str, title: str) -> dict[str, Any]:
     return dict(guards(*before(name, under, title)))
 
 
 def test_the_end_of_a_transaction_looks_at_its_state_its_epochs_and_what_is_pending():
-    assert told("kip-1289-share-commit", "repaired", "EndTxn arrives at B1") == {
+    assert guards_of("kip-1289-share-commit", "repaired", "EndTxn arrives at B1") == {
         "leader of transactions-45": "Broker 1",
         "loading": "no",
         "transactional id": "request my-txn · coordinator my-txn",
@@ -93,7 +93,7 @@ def test_the_end_of_a_transaction_looks_at_its_state_its_epochs_and_what_is_pend
 
 
 def test_a_batch_looks_at_the_epoch_and_the_last_sequence_of_the_log():
-    assert told("kip-1289-share-commit", "repaired", "Produce arrives at B3") == {
+    assert guards_of("kip-1289-share-commit", "repaired", "Produce arrives at B3") == {
         "leader of output-A-0": "Broker 3",
         "producer epoch": "request 0 · log none",
         "enlisted": "no",
@@ -101,7 +101,7 @@ def test_a_batch_looks_at_the_epoch_and_the_last_sequence_of_the_log():
 
 
 def test_a_lock_that_runs_out_says_who_holds_what_and_how_often_it_may_be_delivered():
-    found = told("kip-1289-lock-expiry", "finding-D", "the lock of src-0@100 runs out")
+    found = guards_of("kip-1289-lock-expiry", "finding-D", "the lock of src-0@100 runs out")
     assert (found["delivery count"], found["delivery count limit"]) == ("1", "5")
     assert found["records"] == "100"
     assert (found["record state"], found["held by"]) == ("TX_PENDING", "M1")
@@ -139,7 +139,7 @@ def test_a_repair_says_what_comes_back(accident, repair, name, value):
 
 def test_a_call_of_a_session_is_a_drafts_and_the_same_call_of_a_producer_is_shipped():
     def status(name, call):
-        trace, _ = played(name, "repaired")
+        trace, _ = play_once(name, "repaired")
         path = nodes(trace)
         said = [why(trace.model, before.world, node.action) for before, node in pairwise(path)]
         return {each["status"] for each in said if each["rule"] == call}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kipviz.views.measures import histogram as h
 from kipviz.views.measures import proposed_metrics as pm
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 DURATIONS = st.lists(st.integers(0, 100_000), min_size=1, max_size=30)
 
@@ -54,7 +54,7 @@ def test_it_is_told_in_a_line_with_the_buckets_that_have_some() -> None:
 
 def test_the_residency_is_told_share_partition_by_share_partition() -> None:
     metrics = pm.ProposedMetrics()
-    for node in nodes(played("kip-1289-several-partitions", "repaired")[0]):
+    for node in nodes(play_once("kip-1289-several-partitions", "repaired")[0]):
         metrics.observe(node.world, node.events)
     assert {partition: len(took) for partition, took in metrics.residencies.items()} == {
         "src-0": 1,

@@ -16,10 +16,10 @@ from kipviz.core.links.link import BadLink, Leg
 from kipviz.core.links.linkcode import read, write
 from kipviz.views.exports.mermaid import mermaid
 from kipviz.views.exports.plantuml import plantuml
-from kipviz.views.exports.pytest_source import pytest_source, render_comment, written
+from kipviz.views.exports.pytest_source import pytest_source, render_action, render_comment
 from kipviz.views.payload import payload
 from tests.core.first_format import first_written
-from tests.views.hostile import HOSTILE, poisoned
+from tests.views.hostile import HOSTILE, poison
 from tests.views.test_exports import KNOWN_LINE, KNOWN_PLANTUML
 
 CODE = "x\nimport kipviz; kipviz.caught = 1 #\r\x0bkipviz.caught = 1\u2028kipviz.caught = 1\x00"
@@ -52,8 +52,8 @@ def test_a_generated_test_imports_what_it_uses_and_nothing_else():
 def test_an_action_is_written_so_that_python_reads_only_that_action():
     for text in (HOSTILE, CODE, "')+__import__('os')#"):
         for action in (Step(text), Deliver(text, 1, text)):
-            assert written(action).isascii()
-            again = eval(written(action), {"Step": Step, "Deliver": Deliver})
+            assert render_action(action).isascii()
+            again = eval(render_action(action), {"Step": Step, "Deliver": Deliver})
             assert again == action
         assert len(render_comment(text).splitlines()) <= 1
 
@@ -61,9 +61,9 @@ def test_an_action_is_written_so_that_python_reads_only_that_action():
 def test_every_line_of_a_diagram_is_still_one_that_mermaid_or_plantuml_knows():
     run = runs.play("kip-1289-lock-expiry")
     shown, _ = payload(run.scenario, run.design, run.model, run.trace, run.told)
-    for line in mermaid(poisoned(shown)).splitlines():
+    for line in mermaid(poison(shown)).splitlines():
         assert re.fullmatch(KNOWN_LINE, line), line
-    for line in plantuml(poisoned(shown)).splitlines():
+    for line in plantuml(poison(shown)).splitlines():
         assert re.fullmatch(KNOWN_PLANTUML, line), line
 
 

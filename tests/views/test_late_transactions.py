@@ -12,7 +12,7 @@ LONGEST = 900_000
 LATE_FROM = LONGEST + LATE_AFTER_MS
 
 
-def wrote(producer_id: int, control: str = "", partition: str = "out-0") -> BatchAppended:
+def make_batch(producer_id: int, control: str = "", partition: str = "out-0") -> BatchAppended:
     return BatchAppended(partition, 0, (), producer_id, 0, control)
 
 
@@ -26,26 +26,33 @@ def late(metrics: Metrics) -> int:
 
 
 def test_a_partition_is_late_when_its_oldest_transaction_is_open_too_long(metrics: Metrics) -> None:
-    metrics.observe((wrote(9), TimePassed(LATE_FROM)))
+    metrics.observe((make_batch(9), TimePassed(LATE_FROM)))
     assert late(metrics) == 0, "20 min are not longer than 20 min"
     metrics.observe((TimePassed(1),))
     assert late(metrics) == 1
-    metrics.observe((wrote(9, ABORT),))
+    metrics.observe((make_batch(9, ABORT),))
     assert late(metrics) == 0
 
 
 def test_who_writes_again_is_not_late_and_only_the_oldest_one_counts(metrics: Metrics) -> None:
-    metrics.observe((wrote(9), TimePassed(LONGEST), wrote(7), wrote(9)))
+    metrics.observe((make_batch(9), TimePassed(LONGEST), make_batch(7), make_batch(9)))
     metrics.observe((TimePassed(LATE_FROM),))
     assert late(metrics) == 0
-    metrics.observe((wrote(9), TimePassed(1)))
+    metrics.observe((make_batch(9), TimePassed(1)))
     assert late(metrics) == 0, "producer id 7 is late, but the oldest transaction is of 9"
-    metrics.observe((wrote(9, ABORT),))
+    metrics.observe((make_batch(9, ABORT),))
     assert late(metrics) == 1
 
 
 def test_each_partition_counts_once_and_what_has_no_producer_never(metrics: Metrics) -> None:
-    metrics.observe((wrote(9), wrote(7), wrote(9, partition="out-1"), wrote(-1, partition="log-0")))
+    metrics.observe(
+        (
+            make_batch(9),
+            make_batch(7),
+            make_batch(9, partition="out-1"),
+            make_batch(-1, partition="log-0"),
+        )
+    )
     metrics.observe((TimePassed(LATE_FROM + 1),))
     assert late(metrics) == 2
 

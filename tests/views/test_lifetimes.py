@@ -16,7 +16,7 @@ def fact(value: object) -> dict[str, object]:
     return {"label": "x", "value": value}
 
 
-def shown(rows: list[dict[str, Any]], step: int) -> dict[str, dict[str, Any]]:
+def picture_at(rows: list[dict[str, Any]], step: int) -> dict[str, dict[str, Any]]:
     """What a reader of the rows sees at a step: the picture the rows were made from."""
     picture: dict[str, dict[str, Any]] = {}
     for row in rows:
@@ -143,7 +143,7 @@ def visible(picture: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 def test_the_rows_alive_at_a_step_are_the_picture_of_that_step(line: list[Any]) -> None:
     rows = Lifetimes.of(line).rows
     for step, picture in enumerate(line):
-        assert shown(rows, step) == visible(picture)
+        assert picture_at(rows, step) == visible(picture)
 
 
 @given(pictures, pictures, pictures, st.data())
@@ -158,7 +158,7 @@ def test_a_branch_of_a_branch_shows_its_own_pictures(
     rows = branch_rows(main.rows, at, branch)
     line = first[: at + 1] + second
     for step, picture in enumerate(line):
-        assert shown(rows, step) == visible(picture)
+        assert picture_at(rows, step) == visible(picture)
         assert sorted(map(str, branch.alive(step))) != [] or visible(picture) == {}
     again_at = data.draw(st.integers(at, len(line) - 1))
     again = branch.fork(again_at)
@@ -167,4 +167,4 @@ def test_a_branch_of_a_branch_shows_its_own_pictures(
     parent = rows if again_at > at else main.rows
     rows = branch_rows(parent, again_at, again)
     for step, picture in enumerate(line[: again_at + 1] + third):
-        assert shown(rows, step) == visible(picture)
+        assert picture_at(rows, step) == visible(picture)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.views.role_cards.logs import tape
-from tests.scenarios.story import played
+from tests.scenarios.story import play_once
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from tests.scenarios.story import played
 def test_a_marker_stands_with_its_batches_in_every_version(
     story: str, design: str, stands_with: str
 ) -> None:
-    log = played(story, design)[0].last().world.logs["output-A-0"]
+    log = play_once(story, design)[0].last().world.logs["output-A-0"]
     cells = [row for row in tape(log).values() if row.get("batch")]
     assert {cell["batch"] for cell in cells} == {stands_with}
     assert {bool(cell["control"]) for cell in cells} == {False, True}

@@ -63,7 +63,7 @@ NOT_DRAWN = ("READY", "UNINITIALIZED")
 
 
 @cache
-def observed() -> tuple[Counter[Pair], Counter[Pair], Counter[Pair], Counter[Pair]]:
+def observe_runs() -> tuple[Counter[Pair], Counter[Pair], Counter[Pair], Counter[Pair]]:
     """What producers, transactions, records, and records after a failed write did in many runs."""
     producers: Counter[Pair] = Counter()
     transactions: Counter[Pair] = Counter()
@@ -99,7 +99,7 @@ def test_the_producers_table_is_kafkas() -> None:
 
 
 def test_producers_do_only_what_is_drawn() -> None:
-    producers, *_ = observed()
+    producers, *_ = observe_runs()
     assert len(producers) >= 10
     for before, after in producers:
         machine = TWO_PHASE_PRODUCER if "PREPARED_TRANSACTION" in (before, after) else PRODUCER
@@ -109,13 +109,13 @@ def test_producers_do_only_what_is_drawn() -> None:
 
 
 def test_transactions_do_only_what_is_drawn() -> None:
-    _, transactions, *_ = observed()
+    _, transactions, *_ = observe_runs()
     assert len(transactions) >= 10
     assert set(transactions) <= set(TRANSACTION.transitions)
 
 
 def test_records_do_only_what_is_drawn_and_a_failed_write_only_undoes() -> None:
-    *_, records, undone = observed()
+    *_, records, undone = observe_runs()
     assert len(records) >= 5
     allowed = {*pairs(in_flight.TRANSITIONS), *pairs(in_flight.AT_ONCE)}
     assert set(records) <= allowed

@@ -109,7 +109,7 @@ def world():
     return kipviz.Cluster("kip-1289-small").world
 
 
-def shown(card_id, stepper):
+def list_shown(card_id, stepper):
     rows = stepper.payload["rows"]
     return [
         (r["from"], r["to"], r["cells"]["label"], r["cells"]["value"])
@@ -127,7 +127,7 @@ def test_rows_become_a_card_with_the_functions_name_and_first_line():
         [c["id"] for c in stepper.payload["cards"]].index("view:who_runs")
     ]
     assert (head["title"], head["where"]) == ("who runs", "Which brokers are running.")
-    assert shown("view:who_runs", stepper) == [
+    assert list_shown("view:who_runs", stepper) == [
         (0, None, f"broker {n}", "True") for n in kipviz.Cluster("kip-1289-group-commit").world.up
     ]
     assert {r["tone"] for r in stepper.payload["rows"] if r["card"] == "view:who_runs"} == {"done"}
@@ -135,7 +135,7 @@ def test_rows_become_a_card_with_the_functions_name_and_first_line():
 
 def test_a_row_lives_as_long_as_its_value_and_why_names_the_steps_behind_it():
     stepper = kipviz.open("kip-1289-group-commit", views=[the_last_stable_offsets]).last()
-    told = shown("view:the_last_stable_offsets", stepper)
+    told = list_shown("view:the_last_stable_offsets", stepper)
     assert len(told) > len({label for _, _, label, _ in told})
     label = next(label for since, _, label, _ in told if since)
     said = stepper.why("the last stable offsets", label)
@@ -265,7 +265,7 @@ def test_nothing_else_of_the_page_breaks_with_a_view_that_is_wrong():
     wrong = ("view:raises", "view:keeps_state", "view:runs_for_ever")
     assert [r for r in bad.payload["rows"] if r["card"] not in wrong] == good.payload["rows"]
     assert bad.payload["steps"] == good.payload["steps"]
-    assert [row[0] for row in shown("view:raises", bad)] == [0]
+    assert [row[0] for row in list_shown("view:raises", bad)] == [0]
 
 
 def test_a_view_that_cannot_be_asked_again_is_asked_no_more(world):
@@ -294,7 +294,7 @@ def test_an_exception_in_some_worlds_leaves_the_others_alone(world):
         (["who_runs"], "A view must be a function written with def"),
         ([lambda _: {}], "A view must be a function written with def"),
         ([len], "A view must be a function written with def"),
-        ([shown], r"A view takes one argument, the world. shown takes \(card_id, stepper\)."),
+        ([list_shown], r"A view takes one argument, the world. shown takes \(card_id, stepper\)."),
         ([who_runs, who_runs], "Two views are called who_runs"),
     ],
 )

@@ -12,7 +12,7 @@ from kipviz.checking.timed.ledger import Ledger, ledger
 from kipviz.scenarios.library import scenario
 from kipviz.studies.counting.sessions import USE_CASES
 from kipviz.views.measures.ownership import PANEL, panel, picture, side_by_side, table, words
-from tests.scenarios.story import played
+from tests.scenarios.story import play_once
 
 STORIES = pytest.mark.parametrize(
     "story",
@@ -24,15 +24,15 @@ STORIES = pytest.mark.parametrize(
 SHARED = [scenario(f"kip-1310-share-{side}") for side in ("producer", "session")]
 
 
-def counted(story) -> Ledger:
-    return ledger(played(story.name, story.designs[0])[0])
+def count_story(story) -> Ledger:
+    return ledger(play_once(story.name, story.designs[0])[0])
 
 
 @STORIES
 def test_every_request_of_a_client_is_on_one_of_its_connections(story) -> None:
-    found = counted(story)
+    found = count_story(story)
     assert sum(owner.requests for owner in found.owners) == sum(n for *_, n in found.requests) > 0
-    trace, _ = played(story.name, story.designs[0])
+    trace, _ = play_once(story.name, story.designs[0])
     opened = {
         source: broker
         for source, broker in trace.world.connections
@@ -45,7 +45,7 @@ def test_every_request_of_a_client_is_on_one_of_its_connections(story) -> None:
 
 @STORIES
 def test_the_picture_has_a_box_for_each_object_and_a_line_for_each_connection(story) -> None:
-    found = counted(story)
+    found = count_story(story)
     text = picture([panel(story.title, found)])
     root = ET.fromstring(text)
     lines = [e for e in root.iter() if e.tag.endswith("path")]
@@ -58,14 +58,14 @@ def test_the_picture_has_a_box_for_each_object_and_a_line_for_each_connection(st
 
 
 def test_boxes_of_a_panel_do_not_lie_over_each_other() -> None:
-    drawn = panel("x", counted(scenario("kip-1310-flink-producer")))
+    drawn = panel("x", count_story(scenario("kip-1310-flink-producer")))
     ends = [(box.y, box.y + box.height) for box in drawn.boxes]
     assert all(end < start for (_, end), (start, _) in pairwise(ends))
 
 
 def test_a_session_takes_over_the_identity_and_leaves_the_accumulator() -> None:
     today, draft = (
-        counted(scenario(f"kip-1310-produce-{side}")) for side in ("producer", "session")
+        count_story(scenario(f"kip-1310-produce-{side}")) for side in ("producer", "session")
     )
     head, *rows = table((("today", today), ("session", draft)))
     assert head == ("", "today", "session")
@@ -81,7 +81,7 @@ def test_a_session_takes_over_the_identity_and_leaves_the_accumulator() -> None:
 
 @STORIES
 def test_what_is_drawn_is_said_as_well(story) -> None:
-    found = counted(story)
+    found = count_story(story)
     said = words(panel(story.title, found))
     root = ET.fromstring(picture([panel(story.title, found)]))
     assert root.get("role") == "img"
@@ -95,7 +95,7 @@ def test_what_is_drawn_is_said_as_well(story) -> None:
 
 
 def test_panels_stand_below_each_other_where_there_is_no_room_for_two() -> None:
-    drawn = [panel(s.title, counted(s)) for s in SHARED]
+    drawn = [panel(s.title, count_story(s)) for s in SHARED]
     text = side_by_side(drawn)
     assert "flex-wrap:wrap" in text
     assert text.count(f'width="{PANEL}"') >= len(drawn)
@@ -108,7 +108,7 @@ def test_panels_stand_below_each_other_where_there_is_no_room_for_two() -> None:
 @STORIES
 def test_no_line_of_a_picture_is_wider_than_its_place(story) -> None:
     """Estimated: 0.56 of the size for a letter."""
-    drawn = panel(story.title, counted(story))
+    drawn = panel(story.title, count_story(story))
     assert len(drawn.title) * 14 * 0.56 <= PANEL
     for box in drawn.boxes:
         assert all(len(line) * 11 * 0.56 <= 200 for line in box.lines), box.lines

@@ -16,7 +16,7 @@ from kipviz.designs.options.options import STATUSES
 from kipviz.messages.events import MessageSent
 from kipviz.messages.wire.frame import KINDS, read_message
 from kipviz.properties.verdict import Finding
-from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed_for
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blame_for_harm
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import play
@@ -26,7 +26,7 @@ from kipviz.views.payload import payload
 from kipviz.views.reasons.beliefs import Beliefs
 from kipviz.views.role_cards.cards import Cards
 from kipviz.widgets.pages.payload import read
-from tests.scenarios.story import nodes, played, under_one_design_each
+from tests.scenarios.story import nodes, play_once, under_one_design_each
 from tests.views.page import (
     cards_at,
     choices_at,
@@ -37,7 +37,7 @@ from tests.views.page import (
     verdicts_at,
     wire_of,
 )
-from tests.views.told import told
+from tests.views.told import payload_of
 
 Part = dict[str, Any]
 AS_STORY = pytest.mark.parametrize(("name", "under"), under_one_design_each())
@@ -45,14 +45,14 @@ AS_STORY = pytest.mark.parametrize(("name", "under"), under_one_design_each())
 
 def lines(name: str, under: str) -> tuple[Part, list[Node], Part]:
     """A payload, the nodes it was made from, and its main line as the page has it."""
-    whole = told(name, under)
-    trace, _ = played(name, under)
+    whole = payload_of(name, under)
+    trace, _ = play_once(name, under)
     return whole, nodes(trace), main_line(whole)
 
 
 @AS_STORY
 def test_a_payload_is_one_that_the_page_reads(name: str, under: str) -> None:
-    whole = told(name, under)
+    whole = payload_of(name, under)
     read(whole)
     assert json.loads(json.dumps(whole)) == whole
     assert whole["scenario"] == name
@@ -62,7 +62,7 @@ def test_a_payload_is_one_that_the_page_reads(name: str, under: str) -> None:
 
 @AS_STORY
 def test_every_step_has_words_and_the_clause_that_it_follows(name: str, under: str) -> None:
-    whole = told(name, under)
+    whole = payload_of(name, under)
     start, *steps = whole["steps"]
     assert start["kind"] == "start"
     lanes = {lane["id"] for lane in whole["lanes"]} | {""}
@@ -95,7 +95,7 @@ def test_the_choices_are_what_the_model_allows_and_the_grey_ones_say_why(
     name: str, under: str
 ) -> None:
     _, path, line = lines(name, under)
-    model = played(name, under)[0].model
+    model = play_once(name, under)[0].model
     for step, node in enumerate(path):
         items = choices_at(line, step)
         ids = [item["id"] for item in items]
@@ -150,7 +150,7 @@ def test_every_message_arrives_is_lost_or_is_on_the_wire_at_the_end(name: str, u
 @AS_STORY
 def test_the_rows_alive_at_a_step_are_the_cards_of_that_world(name: str, under: str) -> None:
     whole, path, line = lines(name, under)
-    model = played(name, under)[0].model
+    model = play_once(name, under)[0].model
     cards, views = Cards(model), Beliefs(model.spec)
     heads = [head.id for head in (*cards.heads, *views.heads)]
     assert [card["id"] for card in whole["cards"]] == heads
@@ -168,7 +168,7 @@ def test_the_rows_alive_at_a_step_are_the_cards_of_that_world(name: str, under: 
 
 def with_the_program(name: str, found: Finding) -> tuple[str, str]:
     """What the page says of a property: where the program breaks it, the program is named."""
-    whose = blamed_for(scenario(name).spec, found.harm) if found.status == "broken" else ""
+    whose = blame_for_harm(scenario(name).spec, found.harm) if found.status == "broken" else ""
     return found.status, f"{found.reason}; {THE_PROGRAM}: {whose}" if whose else found.reason
 
 
@@ -214,7 +214,7 @@ def test_the_big_steps_cover_the_story_one_after_the_other(name: str, under: str
 
 
 def test_a_telling_changes_nothing_and_is_the_same_twice() -> None:
-    trace, chapters = played("kip-1289-share-commit", "repaired")
+    trace, chapters = play_once("kip-1289-share-commit", "repaired")
     story = scenario("kip-1289-share-commit")
     before = trace.world.digest
     one = payload(story, REPAIRED, trace.model, trace, chapters)[0]
@@ -253,17 +253,17 @@ def test_markup_in_names_and_values_stays_the_text_that_it_is() -> None:
     texts = {row["cells"].get("text") for row in whole["rows"] if row["card"] == "log:output-A-0"}
     assert f"f({VALUE})"[:8] in texts
     assert "&lt;" not in json.dumps(whole)
-    assert len(whole["steps"]) == len(told("kip-1289-small", "repaired")["steps"])
+    assert len(whole["steps"]) == len(payload_of("kip-1289-small", "repaired")["steps"])
 
 
 @AS_STORY
 def test_every_message_of_a_story_has_its_bytes_and_they_are_read_back(
     name: str, under: str
 ) -> None:
-    whole = told(name, under)
+    whole = payload_of(name, under)
     sent = [
         event.message
-        for node in nodes(played(name, under)[0])
+        for node in nodes(play_once(name, under)[0])
         for event in node.events
         if isinstance(event, MessageSent)
     ]
@@ -291,7 +291,7 @@ def test_values_of_every_type_are_told_as_kafka_prints_them() -> None:
     types = {"uint32", "compact records", "compact array", "string"}
     # As many stories as it takes.
     for story in LIBRARY:
-        whole = told(story.name, story.designs[0])
+        whole = payload_of(story.name, story.designs[0])
         for shown in whole["messages"]:
             for place in places_of(shown, whole["wire"]):
                 values.discard((place.type, place.value))

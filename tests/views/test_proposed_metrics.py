@@ -13,7 +13,7 @@ from kipviz.scenarios.script import play
 from kipviz.studies.test_plan import alerts
 from kipviz.views.measures import proposed_metrics as pm
 from kipviz.views.role_cards.cards import Cards
-from tests.scenarios.story import committed_outputs, nodes, played
+from tests.scenarios.story import committed_outputs, nodes, play_once
 
 BEATS = scenario("kip-1289-share-commit").beats
 BEGIN, STAGE = BEATS[:4], BEATS[4:6]
@@ -32,7 +32,7 @@ def along(trace: Trace, *, timed: bool = False) -> list[pm.ProposedMetrics]:
 
 def at_end(story: str, under: str = "repaired") -> dict[str, int]:
     metrics = pm.ProposedMetrics()
-    for node in nodes(played(story, under)[0]):
+    for node in nodes(play_once(story, under)[0]):
         metrics.observe(node.world, node.events)
     return metrics.counts
 
@@ -43,7 +43,9 @@ def test_there_are_six_new_metrics_one_reused_one_deferred_and_the_alert() -> No
 
 
 def test_the_gauge_goes_up_with_a_staging_and_down_with_its_outcome() -> None:
-    counts = [m.counts[pm.PENDING] for m in along(played("kip-1289-share-commit", "repaired")[0])]
+    counts = [
+        m.counts[pm.PENDING] for m in along(play_once("kip-1289-share-commit", "repaired")[0])
+    ]
     assert max(counts) == 2
     assert counts[-1] == 0
     partitions = at_end("kip-1289-share-commit")[pm.PARTITIONS]
@@ -56,7 +58,7 @@ def test_a_commit_is_one_staging_without_an_error() -> None:
 
 
 def test_how_long_a_record_was_pending_is_known_when_it_is_resolved() -> None:
-    metrics = along(played("kip-1289-share-commit", "repaired")[0])[-1]
+    metrics = along(play_once("kip-1289-share-commit", "repaired")[0])[-1]
     assert metrics.card[pm.RESIDENCY]["value"].startswith("2 resolved, at most ")
     assert metrics.card[pm.LATENCY]["value"].startswith("1 answered, at most ")
 
@@ -86,7 +88,7 @@ def test_under_finding_i_the_gauge_never_comes_down() -> None:
 
 
 def test_without_a_clock_the_alert_is_not_raised_and_says_why() -> None:
-    metrics = along(played("kip-1289-share-commit", "finding-I")[0])[-1]
+    metrics = along(play_once("kip-1289-share-commit", "finding-I")[0])[-1]
     assert not metrics.alert
     assert "without a clock nobody can say how long" in metrics.card[pm.ALERT]["value"]
 
@@ -129,11 +131,11 @@ def test_where_a_lock_ends_a_staging_the_alert_is_never_raised(
     under: str, lock_ms: int, longest_ms: int, raised: bool
 ) -> None:
     """Finding X29: an abandoned batch, each timer as late as it may be."""
-    trace = alerts.undisturbed(under, commits=False, lock_ms=lock_ms)
+    trace = alerts.run_undisturbed(under, commits=False, lock_ms=lock_ms)
     seen = along(trace, timed=True)
     assert max(metrics.pending_ms for metrics in seen) == longest_ms
     assert any(metrics.alert for metrics in seen) is raised
-    gauge = alerts.watched(under, commits=False, lock_ms=lock_ms)
+    gauge = alerts.measure_run(under, commits=False, lock_ms=lock_ms)
     assert (gauge.pending_ms, gauge.staged) == (longest_ms, 1)
 
 
@@ -143,12 +145,12 @@ def test_where_a_lock_ends_a_staging_the_alert_is_never_raised(
 )
 def test_as_written_every_commit_raises_the_critical_counter(under: str, expired: int) -> None:
     """Finding X30: nothing is abandoned and no marker is missing. The cause is the epoch alone (I)."""
-    trace = alerts.undisturbed(under, commits=True)
+    trace = alerts.run_undisturbed(under, commits=True)
     metrics = along(trace, timed=True)[-1]
     assert metrics.counts[pm.EXPIRED] == expired
     assert metrics.card[pm.EXPIRED]["tone"] == ("broken" if expired else "calm")
     assert committed_outputs(trace.world) == {"src-0@100": 1}
-    assert alerts.watched(under, commits=True).expired == expired
+    assert alerts.measure_run(under, commits=True).expired == expired
 
 
 def test_the_card_is_there_where_acknowledgements_are_staged_and_nowhere_else() -> None:

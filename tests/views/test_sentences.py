@@ -80,7 +80,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.choices import FAULTS
 from kipviz.views.explanations.sentences import detail, summary, tell, tone_of
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 KEY = "g1:AAAAAAAAAAAAAAAAAAAAAg:0"
 READS = Acl("app-1", Operation.READ, Resource.TOPIC, "src")
@@ -146,7 +146,7 @@ ACTIONS: dict[ClusterAction, str] = {
 
 
 def world() -> object:
-    return nodes(played("kip-1289-share-commit", "repaired")[0])[12].world
+    return nodes(play_once("kip-1289-share-commit", "repaired")[0])[12].world
 
 
 def test_a_class_of_action_is_in_the_table_above_or_in_a_test_of_its_own() -> None:
@@ -176,7 +176,7 @@ def test_every_action_has_a_label_a_sentence_and_a_lane(
 
 
 def test_a_send_that_finds_no_room_leaves_nothing_that_goes_on() -> None:
-    trace = nodes(played("kip-98-buffer-full", "kafka")[0])
+    trace = nodes(play_once("kip-98-buffer-full", "kafka")[0])
     at = next(n for n, node in enumerate(trace) if node.action == TimeOutCall("app-1"))
     said = tell(trace[at - 1].world, TimeOutCall("app-1"), ())
     assert (
@@ -416,7 +416,7 @@ def seen_messages() -> dict[str, Message]:
     seen: dict[str, Message] = {}
     for name in ("kip-1289-share-abort", "kip-1289-group-commit", "kip-1289-lock-expiry"):
         for under in ("repaired", "finding-D") if name == "kip-1289-lock-expiry" else ("repaired",):
-            for node in nodes(played(name, under)[0]):
+            for node in nodes(play_once(name, under)[0]):
                 for event in node.events:
                     if isinstance(event, events.MessageSent):
                         seen.setdefault(type(event.message).__name__, event.message)

@@ -12,14 +12,14 @@ from kipviz.views.explanations.guards import guards
 from kipviz.views.explanations.sentences import summary
 from kipviz.views.reasons.request_position import AT_WORK, why_broker_waits
 from tests.scenarios import story
-from tests.scenarios.story import nodes, played
+from tests.scenarios.story import nodes, play_once
 
 NAME = "kip-98-two-partitions"
 
 
 def arrivals(source: str, way: str, name: str = NAME):
     """The arrivals on a connection, each with the world before it and what is looked at."""
-    trace, _ = played(name, "kafka")
+    trace, _ = play_once(name, "kafka")
     model = scenario(name).model(design("kafka"))
     line = nodes(trace)
     for before, after in pairwise(line):
@@ -61,7 +61,7 @@ def test_a_request_of_two_partitions_waits_for_the_coordinator_and_else_for_noth
 
 
 def test_the_arrow_says_of_how_many_transactions_the_markers_are():
-    trace, _ = played("kip-98-markers-together", "kafka")
+    trace, _ = play_once("kip-98-markers-together", "kafka")
     words = {summary(e.message) for n in nodes(trace) for e in n.events if hasattr(e, "message")}
     assert "markers · 2 transactions" in words
     (found,) = [g for _, _, g in arrivals("B5/markers", "request", "kip-98-markers-together")]

@@ -9,18 +9,17 @@ import pytest
 
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.seeded_run import Task
+from kipviz.command import run_report
 from kipviz.views.exports.shiviz import EXPRESSION, events, shiviz
-from tests.views.told import told
+from tests.views.told import payload_of
 
 STORIES = ["kip-1289-share-commit", "kip-1289-small-stepwise", "kip-1289-draft-failover-abort"]
 
 
-def shown(name):
+def payload_of_any(name):
     if isinstance(name, Task):
-        from kipviz.command.run_report import payload_of
-
-        return payload_of(runs.replay(name))
-    return told(name)
+        return run_report.payload_of(runs.replay(name))
+    return payload_of(name)
 
 
 def before(one, other):
@@ -37,7 +36,7 @@ def before(one, other):
     ],
 )
 def test_one_clock_is_before_another_if_and_only_if_the_event_could_cause_the_other(name):
-    payload = shown(name)
+    payload = payload_of_any(name)
     found = list(events(payload))
     numbers = [int(text.partition(".")[0]) for _, _, text in found]
     # Worked out again, without clocks: what an event is right behind.
@@ -66,7 +65,7 @@ def test_one_clock_is_before_another_if_and_only_if_the_event_could_cause_the_ot
 
 @pytest.mark.parametrize("name", STORIES)
 def test_a_log_is_what_its_own_expression_reads(name):
-    payload = told(name)
+    payload = payload_of(name)
     first, empty, *rest = shiviz(payload).splitlines()
     assert (first, empty) == (EXPRESSION, "")
     expression = first.replace("(?<", "(?P<")
@@ -83,7 +82,7 @@ def test_a_log_is_what_its_own_expression_reads(name):
 def test_what_happens_to_no_host_is_an_event_of_the_cluster():
     hosts = [
         host
-        for host, _, text in events(told("kip-1289-draft-failover-abort"))
+        for host, _, text in events(payload_of("kip-1289-draft-failover-abort"))
         if "moves to" in text
     ]
     assert set(hosts) == {"cluster"}

@@ -15,7 +15,7 @@ from kipviz.messages.wire.codec import Encoded
 from kipviz.messages.wire.frame import bytes_of
 from kipviz.messages.wire.kind import Around
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.explanations.operators import found_out
+from kipviz.views.explanations.operators import list_learned
 from kipviz.views.role_cards.coordinators import transaction
 from kipviz.views.role_cards.logs import entries
 from kipviz.views.role_cards.remaining_time import timers
@@ -24,18 +24,18 @@ from tests.cluster.test_record_timestamps import STAMPED, TIMED, model_of, trans
 S = TransactionState
 
 
-def ended(*settings: str) -> World:
+def end_world(*settings: str) -> World:
     return walk(model_of("kip-1289-small", "time_out=1", *settings, name="repaired"), 4)[-1][1]
 
 
 def test_the_timers_card_says_what_time_it_is_where_records_say_it_too() -> None:
-    world = ended(*STAMPED)
+    world = end_world(*STAMPED)
     assert timers(world)["time"]["value"] == f"{world.now_ms // 1_000} s since the run began"
-    assert "time" not in timers(ended(*TIMED))
+    assert "time" not in timers(end_world(*TIMED))
 
 
 def test_a_record_of_a_transaction_is_shown_with_its_times() -> None:
-    world = ended(*STAMPED)
+    world = end_world(*STAMPED)
     home = next(n for n in world.logs if n.startswith("__transaction_state"))
     shown = [str(cells.get("value")) for cells in entries(world.logs[home], str).values()]
     assert any("PREPARE" in text and "began at" in text for text in shown)
@@ -55,7 +55,7 @@ def test_an_operator_is_told_times_in_words_and_in_bytes() -> None:
     told = DescribeProducersResponse(
         Errors.NONE, "out-0", (ActiveProducer(4, 1, 0, -1, 7, last_timestamp_ms=31_000),)
     )
-    assert dict(found_out(told)) == {
+    assert dict(list_learned(told)) == {
         "producer id 4": "epoch 1, open since offset 7, last heard at 31 s"
     }
     at = (31_000).to_bytes(8, "big")

@@ -12,19 +12,19 @@ from kipviz.views.exports.svg import _wide, beside, svg
 from kipviz.views.payload import payload
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.stepping.sharing import whole
-from tests.views.told import drawn
+from tests.views.told import find_drawing
 from tests.widgets import flow
 
 NAME = "{http://www.w3.org/2000/svg}"
 
 
-def told(run):
+def payload_of(run):
     return payload(run.scenario, run.design, run.model, run.trace.last(), run.told)[0]
 
 
 @pytest.fixture(scope="module")
 def story():
-    return told(runs.play("kip-1289-lock-expiry"))
+    return payload_of(runs.play("kip-1289-lock-expiry"))
 
 
 def words(picture: str) -> list[str]:
@@ -56,7 +56,7 @@ def test_a_picture_around_a_step_says_where_it_is_and_what_is_left_out(story):
 
 
 def test_what_is_lost_down_or_on_the_wire_is_said_in_words(story):
-    lossy = told(runs.replay(Task("kip-1289-two-members", "repaired", "hostile", 1)))
+    lossy = payload_of(runs.replay(Task("kip-1289-two-members", "repaired", "hostile", 1)))
     assert any(message["lost"] is not None for message in lossy["messages"])
     picture = svg(lossy)
     assert "✗ lost" in picture
@@ -132,7 +132,7 @@ def test_the_still_picture_of_a_stepper_is_small_and_follows_it():
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         assert "application/vnd.jupyter.widget-view+json" in data
         assert data["text/plain"].startswith(f"message {step} of ")
-        picture = drawn(data["text/html"])
+        picture = find_drawing(data["text/html"])
         assert (f"step {step}" if step else "start") in words(picture)
         sizes.append(len(picture.encode()))
     assert max(sizes) < 60_000

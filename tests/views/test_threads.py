@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.clients.workers import seen_by
+from kipviz.clients.workers import swap_thread
 from kipviz.cluster.actions import Step
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.designs.catalogue import design
@@ -11,14 +11,14 @@ from kipviz.views.choices import action_of, choice_id, choices
 from kipviz.views.explanations.guards import guards
 from kipviz.views.explanations.sentences import tell, title
 from kipviz.views.role_cards import owners
-from tests.scenarios.story import played
+from tests.scenarios.story import play_once
 
 WORKER = Step("app-1", "worker")
 
 
 def at_work():
     """A world in which both threads are before their poll(), and the model."""
-    trace, chapters = played("kip-1310-two-threads", "repaired")
+    trace, chapters = play_once("kip-1310-two-threads", "repaired")
     return trace.jump(chapters[1].end).world, scenario("kip-1310-two-threads").model(
         design("repaired")
     )
@@ -45,7 +45,7 @@ def test_the_lines_of_all_threads_are_lit_and_each_thread_has_a_place():
     }
     assert places["application thread"] == "line 4: poll()"
     assert places["thread worker"] == "line 9: poll()"
-    looked = seen_by(seen_by(app, "worker").but(gate="has looked"), "worker")
+    looked = swap_thread(swap_thread(app, "worker").but(gate="has looked"), "worker")
     places = {
         row["label"]: row["value"]
         for row in owners.of_application(looked, world.connections).values()

@@ -10,18 +10,18 @@ STORY, DESIGN = "kip-939-dual-write", "kip-939"
 RECOVERED = "initTransactions(true) of the next process"
 
 
-def said(card):
+def read_card(card):
     return {row["label"]: row["value"] for row in card.values()}
 
 
 def client_at(title, story=STORY):
-    return said(owners.clients(after(story, DESIGN, title).applications["app-1"]))
+    return read_card(owners.clients(after(story, DESIGN, title).applications["app-1"]))
 
 
 def coordinator_at(title):
     for role in after(STORY, DESIGN, title).roles.values():
         if isinstance(role, TransactionCoordinator) and "my-txn" in role.transactions:
-            return said(coordinators.transaction(role.transactions["my-txn"], role.loading))
+            return read_card(coordinators.transaction(role.transactions["my-txn"], role.loading))
     raise AssertionError("nobody coordinates my-txn")
 
 

@@ -15,21 +15,21 @@ from kipviz.messages.wire.kind import Around
 from kipviz.scenarios.library import scenario
 from kipviz.views.exports.hexdump import dump, places_of
 from kipviz.views.payload import branch, payload
-from tests.scenarios.story import nodes, played
-from tests.views.told import told
+from tests.scenarios.story import nodes, play_once
+from tests.views.told import payload_of
 
 Part = dict[str, Any]
 STORY = "kip-1289-share-commit"
 
 
 def message(name: str, label: str) -> tuple[Part, Part]:
-    whole = told(name)
+    whole = payload_of(name)
     found = next(m for m in whole["messages"] if m["label"] == label)
     return found, whole["wire"]
 
 
 def test_an_answer_is_told_with_its_request() -> None:
-    whole = told("kip-1289-group-commit", "kafka")
+    whole = payload_of("kip-1289-group-commit", "kafka")
     answer = next(m for m in whole["messages"] if m["label"] == "TxnOffsetCommit ok")
     names = [place.name for place in places_of(answer, whole["wire"])]
     assert names.count("PartitionIndex") == 1  # only the request says which partition
@@ -66,7 +66,7 @@ def test_what_is_inferred_says_so() -> None:
 
 
 def test_a_branch_brings_only_the_kinds_that_its_parent_does_not_have() -> None:
-    trace, chapters = played(STORY, "repaired")
+    trace, chapters = play_once(STORY, "repaired")
     whole, lives = payload(scenario(STORY), REPAIRED, trace.model, trace, chapters)
     at = 20
     told_branch, _ = branch(trace.model, trace, trace.line, at, lives)
@@ -83,14 +83,14 @@ def test_a_branch_brings_only_the_kinds_that_its_parent_does_not_have() -> None:
 def test_the_same_message_is_told_the_same_way_twice() -> None:
     end = next(
         event.message
-        for node in nodes(played(STORY, "repaired")[0])
+        for node in nodes(play_once(STORY, "repaired")[0])
         for event in node.events
         if isinstance(event, MessageSent)
     )
     assert bytes_of(end, Around()) == bytes_of(end, Around())
-    trace, chapters = played(STORY, "repaired")
+    trace, chapters = play_once(STORY, "repaired")
     again = payload(scenario(STORY), REPAIRED, trace.model, trace, chapters)[0]
-    assert again["wire"] == told(STORY)["wire"]
+    assert again["wire"] == payload_of(STORY)["wire"]
 
 
 def test_the_bytes_of_a_long_run_are_a_small_part_of_its_page() -> None:
@@ -101,9 +101,9 @@ def test_the_bytes_of_a_long_run_are_a_small_part_of_its_page() -> None:
         "wire": {},
         "messages": [{k: v for k, v in m.items() if k != "bytes"} for m in whole["messages"]],
     }
-    assert packed(whole) - packed(bare) < 10_000
-    assert packed(whole) < 1.3 * packed(bare)
+    assert packed_size(whole) - packed_size(bare) < 10_000
+    assert packed_size(whole) < 1.3 * packed_size(bare)
 
 
-def packed(part: Part) -> int:
+def packed_size(part: Part) -> int:
     return len(gzip.compress(json.dumps(part, separators=(",", ":")).encode(), mtime=0))

@@ -10,17 +10,17 @@ from urllib.parse import unquote
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.views.payload import payload
-from tests.scenarios.story import played
+from tests.scenarios.story import play_once
 
 
 @cache
-def told(name: str, under: str = "repaired") -> dict[str, Any]:
+def payload_of(name: str, under: str = "repaired") -> dict[str, Any]:
     """The payload of a story's run under a design."""
-    trace, chapters = played(name, under)
+    trace, chapters = play_once(name, under)
     return payload(scenario(name), design(under), trace.model, trace, chapters)[0]
 
 
-def drawn(page: str) -> str:
+def find_drawing(page: str) -> str:
     """The SVG of the one image of a page."""
     (address,) = re.findall(r'<img alt="[^"]+" src="data:image/svg\+xml,([^"]+)">', page)
     return unquote(address)

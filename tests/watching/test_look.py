@@ -16,7 +16,7 @@ from tests.watching.wire import (
     SHARE_FETCH,
     SHARE_HEARTBEAT,
     WRITE_MARKERS,
-    attached,
+    attach,
     busy,
 )
 
@@ -33,7 +33,7 @@ def now():
     return NOW
 
 
-def unchecked(**more):
+def cluster_without_checks(**more):
     """Return a cluster whose leaders do not ask the coordinator, as before KIP-890."""
     spec = cluster_of(["orders", "audit"], brokers=3)
     return spec.but(settings=spec.settings.but(partition_verification=False), **more)
@@ -41,13 +41,13 @@ def unchecked(**more):
 
 @pytest.fixture
 def server():
-    with kipviz.serve(unchecked(), design="kafka-tv1") as served:
+    with kipviz.serve(cluster_without_checks(), design="kafka-tv1") as served:
         yield served
 
 
 @pytest.fixture
 def hands(server):
-    with attached(server) as both:
+    with attach(server) as both:
         yield both
 
 
@@ -55,24 +55,24 @@ def meeting(ask, question, what):
     """Return an `ask` that calls `what` once, before it sends the first request of a kind."""
     met = []
 
-    def asked(broker, this, values):
+    def ask_other(broker, this, values):
         if this is question and not met:
             met.append(this)
             what()
         return ask(broker, this, values)
 
-    return asked
+    return ask_other
 
 
 def answering(ask, question, answer, brokers=(1, 2, 3)):
     """Return an `ask` in which brokers give another answer to a kind of request."""
 
-    def asked(broker, this, values):
+    def ask_other(broker, this, values):
         if this is question and broker in brokers:
             return answer()
         return ask(broker, this, values)
 
-    return asked
+    return ask_other
 
 
 def silence():
@@ -93,7 +93,7 @@ def test_an_idle_cluster_has_nothing_open(hands):
 def test_an_open_transaction_is_told_with_owner_and_age_and_who_holds_the_last_stable_offset(hands):
     ask, wire = hands
     first, second = wire.begin("app-1"), wire.begin("app-2")
-    found = look(ask, lambda: began + 12_000) if (began := _began(ask)) else None
+    found = look(ask, lambda: began + 12_000) if (began := _begin_of_first(ask)) else None
     assert [(each.transactional_id, each.state) for each in found.owned] == [
         ("app-1", "ONGOING"),
         ("app-2", "ONGOING"),
@@ -110,7 +110,7 @@ def test_an_open_transaction_is_told_with_owner_and_age_and_who_holds_the_last_s
     assert document(found)["owned"][0]["age_ms"] == 12_000
 
 
-def _began(ask):
+def _begin_of_first(ask):
     """Return when the first open transaction began, by the broker's clock."""
     return look(ask, now).owned[0].began_ms
 
@@ -129,7 +129,7 @@ def test_each_way_out_has_its_arguments(hands):
 
 def now_of(ask):
     """Return a clock that stands at the moment in which the first transaction began."""
-    began = _began(ask)
+    began = _begin_of_first(ask)
     return lambda: began
 
 
@@ -144,7 +144,7 @@ def test_a_producer_that_starts_again_with_the_same_id_ends_it(hands):
 def test_a_transaction_beyond_its_timeout_is_overdue_and_not_hanging(hands):
     ask, wire = hands
     wire.begin("app-1", timeout_ms=30_000)
-    began = _began(ask)
+    began = _begin_of_first(ask)
     late = look(ask, lambda: began + 40_001)
     assert late.is_wrong
     assert late.rows[0].hanging == ""
@@ -314,11 +314,11 @@ def test_a_share_groups_backlog_is_its_lag(server, hands):
 def changing(ask, question, change):
     """Return an `ask` in which every answer to a kind of request is changed."""
 
-    def asked(broker, this, values):
+    def ask_other(broker, this, values):
         told = ask(broker, this, values)
         return change(told) if this is question else told
 
-    return asked
+    return ask_other
 
 
 def test_an_answer_about_what_was_not_asked_is_named_and_not_used(server, hands):
@@ -352,8 +352,8 @@ def test_an_answer_without_any_group_says_nothing_of_the_one_that_was_asked_for(
 
 def test_what_this_user_may_not_ask_is_named_and_nothing_is_concluded_from_it():
     with (
-        kipviz.serve(unchecked(acls=()), design="kafka-tv1") as served,
-        attached(served) as (ask, _),
+        kipviz.serve(cluster_without_checks(acls=()), design="kafka-tv1") as served,
+        attach(served) as (ask, _),
     ):
         found = look(ask, now)
         assert found.rows == ()

@@ -45,7 +45,7 @@ def page():
         yield served
 
 
-def asked(page, method="GET", path="/", host=None):
+def ask_page(page, method="GET", path="/", host=None):
     port = int(page.address.rstrip("/").rpartition(":")[2])
     client = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     client.request(method, path, headers={"Host": host or f"127.0.0.1:{port}"})
@@ -91,15 +91,15 @@ def test_what_could_not_be_asked_stands_beside_the_verdict():
 
 
 def test_a_cluster_that_does_not_answer_is_said_above_the_last_look(page):
-    assert "No look has been answered yet" in asked(page)[1]
+    assert "No look has been answered yet" in ask_page(page)[1]
     page.show(LOOK)
     page.trouble("no broker answers")
-    status, text = asked(page)
+    status, text = ask_page(page)
     assert status == 200
     assert "no broker answers; what is below may be out of date" in text
     assert "Open transactions: 1" in text
     page.show(LOOK)
-    assert "out of date" not in asked(page)[1]
+    assert "out of date" not in ask_page(page)[1]
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_a_cluster_that_does_not_answer_is_said_above_the_last_look(page):
     ],
 )
 def test_nothing_else_is_answered(page, more, status):
-    assert asked(page, **more)[0] == status
+    assert ask_page(page, **more)[0] == status
 
 
 def test_it_listens_on_loopback_and_no_more_after_the_end():
     with WatchPage(0, 5.0) as served:
         assert served._server.server_address[0] == "127.0.0.1"
     with pytest.raises(ConnectionRefusedError):
-        asked(served)
+        ask_page(served)

@@ -126,7 +126,7 @@ def busy(server, ask, wire):
 
 
 @contextmanager
-def attached(server):
+def attach(server):
     """Give a connection to a served cluster, and a hand on it."""
     with Connection(server.bootstrap_servers) as connection:
         yield connection.ask, Wire(connection)

@@ -5,7 +5,7 @@ from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.stepping.stepper import Stepper
 
 
-def branched(scenario: str = "kip-1289-lock-expiry") -> Stepper:
+def branch_story(scenario: str = "kip-1289-lock-expiry") -> Stepper:
     """A story with a branch, one of that branch, one further up, and one that goes on at its end."""
     stepper = stepper_of(runs.play(scenario))
     for step, turns in ((30, 2), (33, 1), (12, 1)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.widgets.recorder import CARDS, CODE, LANES, SHORT, Flow, name, start_state
-from tests.widgets.story import ATOMIC, ONCE, as_written, records, repaired
+from tests.widgets.story import ATOMIC, ONCE, as_written, records, repaired_flow
 
 # -- choices ---------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ def repaired_payload() -> dict[str, Any]:
         "status": "our inference",
         "sentence": "The lock timer stands still while a record is TX_PENDING.",
     }
-    return payload_of(repaired(), design=design)
+    return payload_of(repaired_flow(), design=design)
 
 
 def long_payload(messages: int, others: int = 0) -> dict[str, Any]:

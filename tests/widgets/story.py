@@ -496,7 +496,7 @@ def late_markers(flow: Flow) -> None:
     heartbeats(flow, 4)
 
 
-def repaired() -> Flow:
+def repaired_flow() -> Flow:
     """The same flow in the repaired design: the lock is pinned, so nothing is delivered again."""
     flow = Flow(start_state())
     flow.verdict("atomic", ATOMIC, "holds")

@@ -161,11 +161,11 @@ def test_an_interrupted_wait_cancels_the_campaign(monkeypatch):
     view.start()
     assert gated.reached.wait(SECONDS)
 
-    def interrupted():
+    def interrupt():
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(view._thread, "join", interrupted)
+        patched.setattr(view._thread, "join", interrupt)
         with pytest.raises(KeyboardInterrupt):
             view.wait()
     assert gated.cancelled

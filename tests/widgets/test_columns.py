@@ -149,7 +149,7 @@ def clock(world):
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="9"><title>{wide}</title><rect width="{wide}" height="9"/></svg>'
 
 
-def broken(world):
+def broken_view(world):
     """A view that raises."""
     raise KeyError("no such partition")
 
@@ -178,7 +178,7 @@ def test_a_view_of_ones_own_says_in_columns_what_it_says_on_the_card_of_each_des
 
 
 def test_a_picture_is_an_image_with_words_and_a_view_that_fails_says_so_in_every_column() -> None:
-    found = kipviz.compare(STORY, *DESIGNS, views=[clock, broken])
+    found = kipviz.compare(STORY, *DESIGNS, views=[clock, broken_view])
     page = found.html()
     assert page.count('<img alt="40" src="data:image/svg+xml,%3Csvg ') == 3
     assert page.count("Your view broken raised KeyError") == 3

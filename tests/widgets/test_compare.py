@@ -15,7 +15,7 @@ from kipviz.views.exports.svg import plain
 from kipviz.widgets import Compare, Stepper
 from kipviz.widgets.comparing.alignment import align_lines, differences, marks
 from kipviz.widgets.pages.line import Line, line_of
-from tests.views.told import drawn
+from tests.views.told import find_drawing
 from tests.widgets import flow
 
 
@@ -159,7 +159,7 @@ def test_neighbouring_rows_of_one_kind_are_one_difference():
 # -- any two runs ------------------------------------------------------------------------------
 
 
-def crashed() -> Stepper:
+def crash_client() -> Stepper:
     stepper = kipviz.open("kip-1289-small")
     stepper.step = 12
     name = next(text for text in stepper.possible() if text.endswith("crashes"))
@@ -167,7 +167,7 @@ def crashed() -> Stepper:
 
 
 def test_two_branches_of_one_stepper_part_where_the_branch_leaves():
-    stepper = crashed()
+    stepper = crash_client()
     both = kipviz.compare(stepper, "main", stepper.branch)
     assert both.payload["names"] == ["main", stepper.branches[0]["name"]]
     assert both.payload["marks"][:13] == "=" * 13
@@ -177,7 +177,7 @@ def test_two_branches_of_one_stepper_part_where_the_branch_leaves():
 
 
 def test_another_branch_on_one_side_is_aligned_anew():
-    stepper = crashed()
+    stepper = crash_client()
     both = kipviz.compare(stepper, 0, 0)
     assert both.payload["differences"] == []
     both.lines = [0, stepper.branch]
@@ -189,7 +189,7 @@ def test_seeds_files_counterexamples_and_open_steppers_can_all_be_compared(tmp_p
     first = Task("kip-1289-small", "finding-D", "rough", 1)
     seeds = kipviz.compare(first, first.but(seed=2))
     assert seeds.payload["names"] == ["seed 1", "seed 2"]
-    stepper = crashed()
+    stepper = crash_client()
     kipviz.save(stepper, tmp_path / "run.trace")
     files = kipviz.compare(tmp_path / "run.trace", stepper)
     assert files.payload["differences"] == []
@@ -263,7 +263,7 @@ def test_every_call_has_a_role_and_a_producers_call_is_its_own() -> None:
 def test_a_comparison_has_a_still_picture_of_both_sides_at_the_first_difference():
     shown = kipviz.compare("kip-1289-lock-expiry", "repaired", "finding-D")
     bundle = shown._repr_mimebundle_()
-    picture = drawn((bundle[0] if isinstance(bundle, tuple) else bundle)["text/html"])
+    picture = find_drawing((bundle[0] if isinstance(bundle, tuple) else bundle)["text/html"])
     assert picture.count("<svg") == 3
     assert "repaired" in picture
     assert "finding-D" in picture

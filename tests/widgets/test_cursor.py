@@ -5,7 +5,7 @@ from traitlets import TraitError
 
 from kipviz.widgets import Compare, Stepper
 from tests.widgets import flow
-from tests.widgets.branched import branched
+from tests.widgets.branched import branch_story
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def test_a_branch_that_is_not_there_is_refused_in_one_sentence(payload):
 
 
 def test_on_a_shorter_line_the_cursor_stands_at_its_end():
-    stepper = branched()
+    stepper = branch_story()
     stepper.branch = 0
     stepper.last()
     end = stepper.step

@@ -26,7 +26,7 @@ def keep(tmp_path):
     return keep
 
 
-def opened(keep):
+def open_kept(keep):
     """Open a kept run; give it with what it says of damage."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -34,13 +34,13 @@ def opened(keep):
     return stepper, [str(each.message) for each in said if each.category is KeptFileDamaged]
 
 
-def told(stepper):
+def describe(stepper):
     steps = [(b["name"], b["at"], len(b["steps"])) for b in stepper.known_branches]
     return steps, len(stepper.payload["steps"]), stepper.branch, stepper.step
 
 
 def test_a_whole_file_says_nothing_and_has_a_copy_from_before_its_last_change(keep):
-    stepper, said = opened(keep)
+    stepper, said = open_kept(keep)
     assert said == []
     (branch,) = stepper.known_branches
     assert branch["name"] == "mine"
@@ -54,25 +54,25 @@ def test_a_whole_file_says_nothing_and_has_a_copy_from_before_its_last_change(ke
 
 def test_whichever_bit_has_flipped_all_of_it_is_put_right(keep):
     whole = keep.read_bytes()
-    expected = told(opened(keep)[0])
+    expected = describe(open_kept(keep)[0])
     dice = random.Random(1)
     places = {0, len(whole) - 1, whole.index(b"\n"), whole.rindex(b"\n", 0, -1), len(whole) - 20}
     places |= {whole.rindex(b",") + 1, *(dice.randrange(len(whole)) for _ in range(6))}
     copy_of(keep).unlink()  # it is not needed
     for at in sorted(places):
         # A comma in the last line that becomes the end of a line, and whatever a bit makes elsewhere.
-        keep.write_bytes(flipped(whole, at, dice.randrange(8)))
-        stepper, (said,) = opened(keep)
+        keep.write_bytes(flip_bit(whole, at, dice.randrange(8)))
+        stepper, (said,) = open_kept(keep)
         assert said == (
             f"{keep} was damaged: everything was repaired; "
             "the damaged file is now my-run.kipviz.damaged"
         )
-        assert told(stepper) == expected
+        assert describe(stepper) == expected
         assert keep.read_bytes() == whole
         copy_of(keep).unlink()
 
 
-def flipped(data, at, bit):
+def flip_bit(data, at, bit):
     made = bytearray(data)
     made[at] ^= 1 << bit
     return bytes(made)
@@ -83,7 +83,7 @@ def test_of_a_line_that_is_lost_the_steps_before_it_stay_and_the_rest_is_told(ke
     lines = whole.split(b"\n")
     lines[6] = b"x" * len(lines[6])  # the fifth step of the story
     keep.write_bytes(b"\n".join(lines))
-    stepper, (said,) = opened(keep)
+    stepper, (said,) = open_kept(keep)
     nodes = json.loads(lines[-2])["end"]
     assert said.startswith(
         f"{keep} was damaged: one of its steps is lost, and left out with all later steps; "
@@ -92,9 +92,9 @@ def test_of_a_line_that_is_lost_the_steps_before_it_stay_and_the_rest_is_told(ke
     assert len(stepper.payload["steps"]) == 5
     assert (keep.parent / "my-run.kipviz.damaged").read_bytes() == b"\n".join(lines)
     # What was recovered is kept from here on like any other run.
-    again, said = opened(keep)
+    again, said = open_kept(keep)
     assert said == []
-    assert told(again) == told(stepper)
+    assert describe(again) == describe(stepper)
 
 
 def test_several_lines_that_are_lost_are_counted(keep):
@@ -102,7 +102,7 @@ def test_several_lines_that_are_lost_are_counted(keep):
     # The branch is lost from its third step on, with an end of a line.
     lines[-6:-3] = [b"\x00" * 50, b"\xff" * 3]
     keep.write_bytes(b"\n".join(lines))
-    stepper, (said,) = opened(keep)
+    stepper, (said,) = open_kept(keep)
     assert "3 of its 29 steps are lost" in said
     (branch,) = stepper.known_branches
     assert branch["name"] == "mine"
@@ -119,7 +119,7 @@ def test_a_file_that_says_nothing_any_more_gives_way_to_its_copy(keep, damage):
         "no header": b"\n".join([b"x", *lines[1:]]),
     }[damage]
     keep.write_bytes(data)
-    stepper, (said,) = opened(keep)
+    stepper, (said,) = open_kept(keep)
     assert "; what is opened is the copy from before its last change; the damaged file" in said
     assert len(stepper.known_branches) == 1
     assert (keep.parent / "my-run.kipviz.damaged").read_bytes() == data
@@ -137,10 +137,10 @@ def test_without_a_copy_the_refusal_stands_and_nothing_is_written(keep):
 
 
 def test_a_file_of_another_version_is_not_damaged_and_stays_as_it_is(keep):
-    from tests.fuzz.of_runs import sealed
+    from tests.fuzz.of_runs import seal
 
     lines = keep.read_bytes().splitlines()
-    newer = sealed([lines[0].replace(b"kipviz-trace/1", b"kipviz-trace/9"), *lines[1:]])
+    newer = seal([lines[0].replace(b"kipviz-trace/1", b"kipviz-trace/9"), *lines[1:]])
     keep.write_bytes(newer)
     with pytest.raises(TraceFileError, match="kipviz-trace/9"):
         kipviz.open(STORY, keep=keep)
@@ -148,7 +148,7 @@ def test_a_file_of_another_version_is_not_damaged_and_stays_as_it_is(keep):
 
 
 def test_only_a_kept_file_is_recovered_and_any_other_is_refused(keep):
-    damaged = flipped(keep.read_bytes(), 40, 1)
+    damaged = flip_bit(keep.read_bytes(), 40, 1)
     keep.write_bytes(damaged)
     with pytest.raises(TraceFileError, match=r"was edited or damaged|is not a trace file"):
         kipviz.open_trace(keep)

@@ -19,14 +19,14 @@ def stop_button(monkeypatch):
         note = Search.note
         count = 0
 
-        def noted(self, *words):
+        def note_and_interrupt(self, *words):
             nonlocal count
             count += 1
             if count == state:
                 signal.raise_signal(signal.SIGINT)
             return note(self, *words)
 
-        monkeypatch.setattr(Search, "note", noted)
+        monkeypatch.setattr(Search, "note", note_and_interrupt)
 
     return at
 

@@ -37,7 +37,7 @@ def predictions(stepper: Stepper, branch: int) -> list[tuple[str, int]]:
     return found
 
 
-def answered(stepper: Stepper, name: str, option: int) -> None:
+def answer_question(stepper: Stepper, name: str, option: int) -> None:
     stepper.answers = {**stepper.answers, name: option}
     stepper.revealed = [*stepper.revealed, name]
 
@@ -45,7 +45,7 @@ def answered(stepper: Stepper, name: str, option: int) -> None:
 def test_answers_and_score_are_there_again_when_a_kept_run_is_opened(tmp_path):
     keep = tmp_path / "mine.kipviz"
     stepper = kipviz.open(STORY, keep=keep)
-    answered(stepper, ASKED, option_of(stepper, right=True))
+    answer_question(stepper, ASKED, option_of(stepper, right=True))
     before = stepper.score
     assert (before["answered"], before["right"]) == (1, 1)
     again = kipviz.open(STORY, keep=keep)
@@ -62,7 +62,7 @@ def test_an_answer_that_was_not_yet_shown_can_still_be_changed_after_a_restart(t
     stepper.answers = {ASKED: option_of(stepper, right=False)}
     again = kipviz.open(STORY, keep=keep)
     assert again.score["answered"] == 0
-    answered(again, ASKED, option_of(again, right=True))
+    answer_question(again, ASKED, option_of(again, right=True))
     assert (again.score["answered"], again.score["right"]) == (1, 1)
 
 
@@ -78,7 +78,7 @@ def test_predictions_follow_their_steps_when_a_branch_before_theirs_is_pruned(tm
     second = stepper.branch
     assert second != first
     name, right = predictions(stepper, second)[0]
-    answered(stepper, name, right)
+    answer_question(stepper, name, right)
     stepper.ask("prune", branch=first)
     again = kipviz.open(STORY, keep=keep)
     (branch,) = [one["id"] for one in again.known_branches]
@@ -91,13 +91,15 @@ def test_predictions_follow_their_steps_when_a_branch_before_theirs_is_pruned(tm
 
 def test_a_prediction_on_a_pruned_branch_is_dropped_and_the_storys_answer_stays():
     said = Learned((("n12", 1), (ASKED, 0), ("c1:3", 2)), ("n12", ASKED), ("a goal",))
-    assert said.renamed({0: 0}, [{3: 3}]) == Learned(((ASKED, 0),), (ASKED,), ("a goal",))
-    assert said.renamed({1: 0}, [{3: 7}]) == Learned(((ASKED, 0), ("c7", 2)), (ASKED,), ("a goal",))
+    assert said.renumber({0: 0}, [{3: 3}]) == Learned(((ASKED, 0),), (ASKED,), ("a goal",))
+    assert said.renumber({1: 0}, [{3: 7}]) == Learned(
+        ((ASKED, 0), ("c7", 2)), (ASKED,), ("a goal",)
+    )
 
 
 def test_a_trace_file_from_the_page_brings_the_answers_along(tmp_path):
     stepper = kipviz.open(STORY)
-    answered(stepper, ASKED, option_of(stepper, right=True))
+    answer_question(stepper, ASKED, option_of(stepper, right=True))
     path = tmp_path / "run.trace"
     kipviz.save(stepper, path)
     assert kipviz.open_trace(path).score == stepper.score
@@ -108,7 +110,7 @@ def test_a_trace_file_from_the_page_brings_the_answers_along(tmp_path):
 
 def test_an_exported_page_begins_with_what_was_answered():
     stepper = kipviz.open(STORY)
-    answered(stepper, ASKED, option_of(stepper, right=True))
+    answer_question(stepper, ASKED, option_of(stepper, right=True))
     made = file_of("html", stepper.payload, 0, 3, stepper.lab, stepper.learned)
     found = re.search(r'data-learned="([^"]*)"', made["text"])
     assert found
@@ -147,8 +149,8 @@ def test_a_file_from_before_options_had_ids_keeps_the_storys_answers_and_says_wh
     (step, kind, *_), *_ = stepper.payload["asks"]["questions"]
     letter = {"next": "n", "cannot": "c", "answer": "a"}[kind]
     predicted = f"{letter}{stepper.payload['steps'][step]['node']}"
-    answered(stepper, predicted, 0)
-    answered(stepper, ASKED, option_of(stepper, right=True))
+    answer_question(stepper, predicted, 0)
+    answer_question(stepper, ASKED, option_of(stepper, right=True))
     monkeypatch.undo()
     run = runs.load(keep)
     assert [name for name, _ in run.learned.answers] == [ASKED]

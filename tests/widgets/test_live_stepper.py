@@ -70,7 +70,7 @@ def caught_up(stepper, server):
     return stepper.last_step
 
 
-def shown(payload):
+def picture_of(payload):
     """Return what a payload shows at each of its steps, however its spans are cut."""
     line = line_of(payload, [], 0)
     rows = payload["rows"]
@@ -123,9 +123,9 @@ def test_the_page_has_every_step_of_the_clients_as_a_run_that_is_opened_afterwar
     with stepper.lab.turn:
         stepper.lab.catch_up()
         afterwards = kipviz.open(server.run()).payload
-        here = shown(stepper.payload)
+        here = picture_of(stepper.payload)
     assert len(here) == server.step + 1
-    assert here == shown(afterwards)
+    assert here == picture_of(afterwards)
     for name in ("lanes", "cards", "wire", "messages", "title"):
         assert stepper.payload[name] == afterwards[name], name
 

@@ -50,7 +50,7 @@ class Scripts(HTMLParser):
             self.title += data
 
 
-def embedded(text: str):
+def read_embedded(text: str):
     (attributes, data) = Scripts(text).scripts[0]
     if attributes["type"] == "application/json":
         return json.loads(data)
@@ -72,7 +72,7 @@ def nasty(payload):
 
 
 def test_the_payload_comes_out_of_the_page_as_it_went_in(payload):
-    assert embedded(page(payload)) == json.loads(json.dumps(payload))
+    assert read_embedded(page(payload)) == json.loads(json.dumps(payload))
 
 
 def test_no_text_of_a_payload_becomes_markup_or_code(payload):
@@ -81,7 +81,7 @@ def test_no_text_of_a_payload_becomes_markup_or_code(payload):
     assert [attributes["type"] for attributes, _ in read.scripts] == ["application/json", "module"]
     assert [tag for tag, _ in read.tags] == [tag for tag, _ in Scripts(page(payload)).tags]
     assert "alert(1)" not in read.scripts[1][1]
-    found = embedded(page(shown).encode("utf-8").decode("utf-8"))
+    found = read_embedded(page(shown).encode("utf-8").decode("utf-8"))
     assert found["steps"][1]["sentence"] == NASTY
     assert "</script>" in read.title
 
@@ -115,12 +115,12 @@ def test_a_long_run_is_packed_and_comes_out_as_it_went_in():
     text = page(long)
     assert len(json.dumps(long)) > pages.PLAIN_MAX
     assert Scripts(text).scripts[0][0]["type"] == "application/gzip"
-    assert embedded(text) == json.loads(json.dumps(long))
+    assert read_embedded(text) == json.loads(json.dumps(long))
 
 
 def test_a_long_run_with_half_a_sign_in_it_is_packed_too():
     long = nasty(flow.long_payload(1_000))
-    assert embedded(page(long))["title"] == NASTY
+    assert read_embedded(page(long))["title"] == NASTY
 
 
 def test_a_thousand_steps_of_the_model_are_less_than_a_megabyte():
@@ -137,7 +137,7 @@ def test_two_designs_side_by_side_make_a_page_too(payload):
     from kipviz.widgets import Compare
 
     both = Compare(payload, flow.repaired_payload()).payload
-    assert embedded(page(both)) == json.loads(json.dumps(both))
+    assert read_embedded(page(both)) == json.loads(json.dumps(both))
 
 
 def test_what_is_no_payload_is_refused_in_one_sentence(payload):

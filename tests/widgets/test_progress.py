@@ -219,9 +219,9 @@ def test_the_marks_of_a_rebuilt_run_are_known_when_it_was_replayed(
 ) -> None:
     run = run_of_logs(RECORDING)
 
-    def begun(record: object) -> bytes:
+    def begin_again(record: object) -> bytes:
         raise AssertionError(f"a log begins again at its start: {record}")
 
-    monkeypatch.setattr("kipviz.core.log.encoding", begun)
+    monkeypatch.setattr("kipviz.core.log.encoding", begin_again)
     for node in run.trace.path(run.trace.cursor):
         assert mark_text(run.trace.node(node).world)

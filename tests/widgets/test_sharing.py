@@ -24,11 +24,11 @@ from kipviz.widgets.pages.page import page
 from kipviz.widgets.stepping.files import file_of
 from kipviz.widgets.stepping.stepper import Stepper
 from tests.widgets import flow
-from tests.widgets.branched import branched
+from tests.widgets.branched import branch_story
 
 
 def test_a_link_opens_every_place_of_every_branch():
-    stepper = branched()
+    stepper = branch_story()
     for branch in range(len(stepper.branches) + 1):
         stepper.branch = branch
         for step in sorted({0, min(20, stepper._line.last), stepper._line.last}):
@@ -68,7 +68,7 @@ def test_what_is_no_link_is_refused_in_one_sentence():
 
 
 def test_steps_are_rows_that_pandas_takes():
-    stepper = branched()
+    stepper = branch_story()
     stepper.branch = 1
     rows = stepper.steps()
     table = stepper.frame()
@@ -85,7 +85,7 @@ def test_steps_are_rows_that_pandas_takes():
 
 
 def test_the_page_gets_a_file_as_a_message_and_errors_as_words():
-    stepper = branched()
+    stepper = branch_story()
     sent = []
     stepper.send = sent.append
     stepper._on_message(stepper, {"do": "file", "id": 7, "what": "trace", "step": 3}, [])
@@ -100,7 +100,7 @@ def test_the_page_gets_a_file_as_a_message_and_errors_as_words():
 
 
 def test_a_trace_file_from_the_page_opens_where_it_was_left(tmp_path):
-    stepper = branched()
+    stepper = branch_story()
     made = file_of("trace", stepper.payload, 1, 32, stepper.lab)
     path = tmp_path / made["name"]
     path.write_text(made["text"], encoding="utf-8")
@@ -110,7 +110,7 @@ def test_a_trace_file_from_the_page_opens_where_it_was_left(tmp_path):
 
 
 def test_a_page_from_the_page_opens_at_its_step_and_branch():
-    stepper = branched()
+    stepper = branch_story()
     payload = {**stepper.payload, "branches": stepper.known_branches}
     made = file_of("html", payload, 1, 32, stepper.lab)
     assert 'data-place="#step=32&amp;branch=1"' in made["text"]
@@ -127,7 +127,7 @@ def the_test_in(source: str):
 
 @pytest.mark.parametrize("branch", [0, 1])
 def test_a_test_from_the_page_passes(branch):
-    stepper = branched()
+    stepper = branch_story()
     made = file_of("pytest", stepper.payload, branch, 32, stepper.lab)
     assert made["name"] == "test_kip_1289_lock_expiry_step_32.py"
     the_test_in(made["text"])()

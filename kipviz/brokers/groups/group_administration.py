@@ -20,20 +20,20 @@ from kipviz.brokers.checks import (
     error_of,
     has_loaded,
     in_order,
-    looked_at,
+    report_value,
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.groups import group_retention, share_administration
 from kipviz.brokers.groups.group_kinds import kind_of
 from kipviz.brokers.groups.group_state import GroupCoordinator, as_replicated
-from kipviz.brokers.groups.group_writes import written
+from kipviz.brokers.groups.group_writes import append_records
 from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import ListedHere, ListHere
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
 from kipviz.brokers.membership.consumer_group import ConsumerGroup
 from kipviz.core.values import Value
 from kipviz.messages.apis.api import Role
-from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import OffsetsExpired
 from kipviz.messages.groups.group_admin import (
@@ -80,7 +80,7 @@ UNIFORM = "uniform"
 def on_list_here(me: GroupCoordinator, call: ListHere, on: Context) -> Effects[GroupCoordinator]:
     """Return to KafkaApis of this broker the groups that are coordinated here."""
     assert isinstance(call.request, ListGroups)
-    checks = (has_loaded(me.loading), looked_at("groups known", len(known_groups(me))))
+    checks = (has_loaded(me.loading), report_value("groups known", len(known_groups(me))))
     told = ListedHere(call.ticket, listing(as_replicated(me, on), call.request))
     return Effects(me, local=(LocalCall(Role.KAFKA_APIS, "", told),), checks=checks)
 
@@ -141,7 +141,7 @@ def on_describe_groups(
         Errors.NONE, group_id, group.state.value, group.protocol if stable else "", members
     )
     answer = DescribeGroupsResponse((described,))
-    checks = (*checks, looked_at("group state", group.state))
+    checks = (*checks, report_value("group state", group.state))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
 
@@ -200,7 +200,7 @@ def on_consumer_group_describe(
         described,
     )
     answer = ConsumerGroupDescribeResponse((whole,))
-    checks = (*checks, looked_at("group epoch", group.epoch))
+    checks = (*checks, report_value("group epoch", group.epoch))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
 
@@ -241,14 +241,14 @@ def on_delete_groups(
         *group_retention.tombstones(me, group_id),
     )
     forgotten = OffsetsExpired(group_id, places, True)
-    return written(me, records, (forgotten,), answer, on).after(checks)
+    return append_records(me, records, (forgotten,), answer, on).after(checks)
 
 
 @in_order
 def _deletable_checks(me: GroupCoordinator, group_id: str, kind: str) -> Iterator[Check]:
     """Check that a regular group exists and is empty."""
     yield compare("kind of group", group_id, kind, bool(kind), Errors.GROUP_ID_NOT_FOUND)
-    yield looked_at("pending in a transaction", tuple(group_retention.pending_of(me, group_id)))
+    yield report_value("pending in a transaction", tuple(group_retention.pending_of(me, group_id)))
     empty = group_retention.is_empty(me, group_id)
     yield compare("group is empty", None, empty, empty, Errors.NON_EMPTY_GROUP)
 
@@ -276,7 +276,7 @@ def on_offset_delete(
     records = tuple(OffsetTombstone(group_id, p) for p in gone if p in known)
     answer = Reply(reply_to, OffsetDeleteResponse(Errors.NONE, group_id, results))
     forgotten = OffsetsExpired(group_id, tuple(r.partition for r in records), False)
-    return written(me, records, (forgotten,), answer, on).after(checks)
+    return append_records(me, records, (forgotten,), answer, on).after(checks)
 
 
 # -- a coordinator's groups ---------------------------------------------------------------------
@@ -334,7 +334,7 @@ def _deletable(me: GroupCoordinator, group_id: str, partition: str, on: Context)
     """Check that an offset may be deleted: its partition exists, and no member of the group reads its topic."""
     there, topic = partition in on.image.leaders, topic_of(partition)
     yield compare("partition there", partition, there, there, Errors.UNKNOWN_TOPIC_OR_PARTITION)
-    read = group_retention.subscribed(me, group_id)
+    read = group_retention.subscribed_topics(me, group_id)
     free = topic not in read and not group_retention.is_given(me, group_id)
     yield compare("topics of the group", topic, tuple(read), free, Errors.GROUP_SUBSCRIBED_TO_TOPIC)
 
@@ -342,5 +342,5 @@ def _deletable(me: GroupCoordinator, group_id: str, partition: str, on: Context)
 def _respond(
     me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks
 ) -> Effects[GroupCoordinator]:
-    answer = refused(request, error_of(checks))
+    answer = reject_request(request, error_of(checks))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

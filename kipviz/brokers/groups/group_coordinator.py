@@ -19,31 +19,31 @@ from collections.abc import Iterator
 from kipviz.brokers.checks import (
     Check,
     Checks,
+    add_translation,
     compare,
     error_of,
     has_loaded,
     in_order,
-    looked_at,
     one_after_another,
-    translated,
+    report_value,
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.groups import group_kinds, group_retention, offset_topics, share_administration
 from kipviz.brokers.groups.group_state import GroupCoordinator, replay
-from kipviz.brokers.groups.group_writes import written
+from kipviz.brokers.groups.group_writes import append_records
 from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.logs import add_to_transaction, partition_log
 from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.replication import (
     WaitingForReplicas,
-    appended,
+    batch_appended,
     due,
+    fail_waiting,
     marker_batch,
     marker_checks,
     moved_check,
     replicas_check,
-    resigned,
 )
 from kipviz.brokers.membership import (
     assignment_interval,
@@ -134,7 +134,7 @@ def on_offset_commit(
     alone = offset_topics.answer_alone(request, on.image, on.rules)
     if alone is not None:
         return Effects(me, replies=(Reply(reply_to, alone),), checks=_nothing_left(alone.error))
-    lost = offset_topics.unresolved(request, on.image, on.rules)
+    lost = offset_topics.unknown_partitions(request, on.image, on.rules)
     offsets = tuple(o for o in request.offsets if o.partition not in {r.partition for r in lost})
     checks = one_after_another(
         lambda: (has_loaded(me.loading),),
@@ -147,7 +147,7 @@ def on_offset_commit(
         return Effects(me, replies=(Reply(reply_to, told),), checks=(*missing, *checks))
     committed = tuple(OffsetCommitted(request.group_id, o.partition, o.offset) for o in offsets)
     answer = Reply(reply_to, OffsetCommitResponse(Errors.NONE, lost))
-    done = written(me, _records(request.group_id, offsets, on), committed, answer, on)
+    done = append_records(me, _records(request.group_id, offsets, on), committed, answer, on)
     return done.after((*missing, *checks))
 
 
@@ -171,7 +171,7 @@ def on_txn_offset_commit(
     alone = offset_topics.answer_alone(request, on.image, on.rules)
     if alone is not None:
         return Effects(me, replies=(Reply(reply_to, alone),), checks=_nothing_left(alone.error))
-    lost = offset_topics.unresolved(request, on.image, on.rules)
+    lost = offset_topics.unknown_partitions(request, on.image, on.rules)
     log, producer = on.log(me.shard), (request.producer_id, request.producer_epoch)
     checks = one_after_another(
         lambda: (has_loaded(me.loading),),
@@ -191,9 +191,9 @@ def on_txn_offset_commit(
     if asked is None:
         rejected = (*checks, *add_to_transaction.no_coordinator_checks())
         return _answer(me, reply_to, rejected, lost).after(missing)
-    enlisted = (*missing, *checks, looked_at("enlisted", False))
+    enlisted = (*missing, *checks, report_value("enlisted", False))
     waits = Effects(
-        me.but(enlisting=add_to_transaction.joined(me.enlisting, waiting)), checks=enlisted
+        me.but(enlisting=add_to_transaction.add_waiting(me.enlisting, waiting)), checks=enlisted
     )
     return add_to_transaction.ask(waits, asked, on)
 
@@ -202,7 +202,7 @@ def on_enlisted(
     me: GroupCoordinator, answer: TxnPartitionsResult, on: Context, tag: str = ""
 ) -> Effects[GroupCoordinator]:
     """Continue the commits that waited until this partition was added to the transaction."""
-    mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)
+    mine, rest = add_to_transaction.split_waiting(me.enlisting, answer, tag)
     return add_to_transaction.continue_each(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
@@ -234,7 +234,7 @@ def on_write_marker(
     return Effects(
         replay(me, batch).but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),),
-        events=(appended(me.shard, batch), *events),
+        events=(batch_appended(me.shard, batch), *events),
         checks=checks,
     )
 
@@ -247,7 +247,7 @@ def on_replicated(me: GroupCoordinator, on: Context) -> Effects[GroupCoordinator
 
 def on_resigned(me: GroupCoordinator, on: Context) -> Effects[GroupCoordinator | None]:
     """Respond to all waiting requests that the coordinator has moved."""
-    owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
+    owed = fail_waiting(me.waiting, Errors.NOT_COORDINATOR)
     enlisting = add_to_transaction.still_waiting(me.enlisting)
     moved = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),)
     refused = [_reject_waiting(me, w, moved, on) for w in enlisting]
@@ -269,7 +269,7 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects[Gro
     request = waiting.request
     assert isinstance(request, TxnOffsetCommit)
     log = on.log(me.shard)
-    lost = offset_topics.unresolved(request, on.image, on.rules)
+    lost = offset_topics.unknown_partitions(request, on.image, on.rules)
     gone = {each.partition: True for each in lost}
     request = request.but(offsets=tuple(o for o in request.offsets if o.partition not in gone))
     batch = Batch(
@@ -307,7 +307,7 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects[Gro
     return Effects(
         replay(me, batch).but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),),
-        events=(appended(me.shard, batch), *staged),
+        events=(batch_appended(me.shard, batch), *staged),
         checks=checks,
     )
 
@@ -319,9 +319,9 @@ def _fencing_checks(me: GroupCoordinator, request: TxnOffsetCommit, on: Context)
     """
     checks = _member_checks(me, request, request.offsets, transactional=True)
     told = error_for_version(request.version, error_of(checks))
-    checks = translated(checks, "request version", request.version, told)
+    checks = add_translation(checks, "request version", request.version, told)
     held = on.rules.zombie_offsets(told)
-    return translated(checks, "fencing by the group", None, held)
+    return add_translation(checks, "fencing by the group", None, held)
 
 
 def _nothing_left(error: Errors) -> Checks:
@@ -408,8 +408,8 @@ def on_topic_deleted(me: GroupCoordinator, topic: str, on: Context) -> Effects[G
         if topic_of(p.partition) == topic
     ]
     tombstones = tuple(OffsetTombstone(*place) for place in dict.fromkeys(places))
-    first = written(me, tombstones, (), None, on)
-    second = written(first.state, shared, (), None, on.after(first))
+    first = append_records(me, tombstones, (), None, on)
+    second = append_records(first.state, shared, (), None, on.after(first))
     return with_effects(second.state, first, second)
 
 
@@ -419,7 +419,7 @@ def _go_on(
     answered = add_to_transaction.answer_checks(waiting, error)
     if error is Errors.NONE:
         assert isinstance(waiting.request, TxnOffsetCommit)
-        lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
+        lost = offset_topics.unknown_partitions(waiting.request, on.image, on.rules)
         missing = offset_topics.missing_checks(lost)
         return _stage(me, waiting, on).after((*missing, *answered))
     return _reject_waiting(me, waiting, add_to_transaction.meaning_checks(answered), on)
@@ -430,7 +430,7 @@ def _reject_waiting(
 ) -> Effects[GroupCoordinator]:
     """Reject requests that waited for the addition to the transaction; missing partitions keep their own error."""
     assert isinstance(waiting.request, TxnOffsetCommit)
-    lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
+    lost = offset_topics.unknown_partitions(waiting.request, on.image, on.rules)
     return _answer(me, waiting.reply_to, checks, lost).after(offset_topics.missing_checks(lost))
 
 

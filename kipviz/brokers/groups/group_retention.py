@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from kipviz.brokers.context import Context, Effects
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.groups.group_writes import written
+from kipviz.brokers.groups.group_writes import append_records
 from kipviz.brokers.membership import consumer_group
 from kipviz.brokers.membership.classic_group import GroupState
 from kipviz.brokers.timers import GroupRetention, OffsetRetention
@@ -71,7 +71,7 @@ def on_timer(
         records = (OffsetTombstone(*place), *(tombstones(me, group_id) if ends else ()))
     partitions = tuple(r.partition for r in records if isinstance(r, OffsetTombstone))
     deleted = any(isinstance(r, GroupTombstone) for r in records)
-    return written(me, records, (OffsetsExpired(group_id, partitions, deleted),), None, on)
+    return append_records(me, records, (OffsetsExpired(group_id, partitions, deleted),), None, on)
 
 
 def is_counted_together(me: GroupCoordinator, group_id: str) -> bool:
@@ -85,12 +85,12 @@ def is_counted_together(me: GroupCoordinator, group_id: str) -> bool:
     return is_empty(me, group_id) and not any(known == group_id for known, _ in me.offsets)
 
 
-def subscribed(me: GroupCoordinator, group_id: str) -> tuple[str, ...]:
+def subscribed_topics(me: GroupCoordinator, group_id: str) -> tuple[str, ...]:
     """Return the topics to which at least one member of a group subscribes."""
     classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
     if classic is not None:
         return tuple(topic for m in classic.members.values() for topic in m.subscription.topics)
-    return consumer_group.subscribed(group) if group is not None else ()
+    return consumer_group.subscribed_topics(group) if group is not None else ()
 
 
 def is_given(me: GroupCoordinator, group_id: str) -> bool:
@@ -112,7 +112,7 @@ def _single(me: GroupCoordinator, group_id: str) -> list[tuple[str, str]]:
     classic = me.classic_groups.get(group_id)
     if is_given(me, group_id) or (classic is not None and classic.state is not GroupState.STABLE):
         return []
-    used, pending = subscribed(me, group_id), pending_of(me, group_id)
+    used, pending = subscribed_topics(me, group_id), pending_of(me, group_id)
     return [
         place
         for place in me.offsets

@@ -116,19 +116,19 @@ def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
                 | RegexRecord()
             ):
                 group = me.groups.get(record.group_id) or ConsumerGroup()
-                after = consumer_group.replayed(group, record)
+                after = consumer_group.replay_record(group, record)
                 me = me.but(groups=me.groups.set(record.group_id, after))
             case GroupTombstone():
                 me = _replay_end(me, record)
             case GroupMetadataRecord(group_id=group_id):
-                group_now = classic_group.loaded(record)
+                group_now = classic_group.load_group(record)
                 me = me.but(classic_groups=me.classic_groups.set(group_id, group_now))
             case ShareGroupDeleted(of=of):
                 gone = of == OF_A_GROUP[-1]
                 me = me.but(share_groups=me.share_groups.without(record.group_id)) if gone else me
             case _ if isinstance(record, ShareGroupRecord):
                 shared = me.share_groups.get(record.group_id) or ShareGroup()
-                after_it = share_group.replayed(shared, record)
+                after_it = share_group.replay_record(shared, record)
                 me = me.but(share_groups=me.share_groups.set(record.group_id, after_it))
             case _:
                 raise AssertionError(f"no group coordinator writes a {type(record).__name__}")

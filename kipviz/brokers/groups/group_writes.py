@@ -11,7 +11,7 @@ from kipviz.brokers.context import Context, Effects, Reply
 from kipviz.brokers.groups.group_state import GroupCoordinator, replay
 from kipviz.brokers.logs.replication import (
     WaitingForReplicas,
-    appended,
+    batch_appended,
     reject_write,
     respond_when_replicated,
 )
@@ -32,7 +32,7 @@ def target_waits(members: Iterable[GroupMember | ShareMember], on: Context) -> b
     return on.settings.targets_wait and any(member.epoch for member in members)
 
 
-def written(
+def append_records(
     me: GroupCoordinator,
     records: tuple[Value, ...],
     events: tuple[Event, ...],
@@ -51,5 +51,5 @@ def written(
     return Effects(
         replay(me, batch).but(waiting=(*me.waiting, *wait)),
         appends=((me.shard, batch),),
-        events=(appended(me.shard, batch), *events),
+        events=(batch_appended(me.shard, batch), *events),
     )

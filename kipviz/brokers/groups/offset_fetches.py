@@ -13,13 +13,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers.authorizer import topics_seen
-from kipviz.brokers.checks import Check, Checks, compare, error_of, has_loaded, in_order, looked_at
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    has_loaded,
+    in_order,
+    report_value,
+)
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.groups import group_retention
 from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, as_replicated
 from kipviz.brokers.handling import takes
 from kipviz.brokers.logs.replication import respond_when_replicated
-from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.apis.groups.offset_fetch import OF_AN_OFFSET
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
@@ -48,7 +56,7 @@ def on_offset_fetch(
     (group,) = request.groups
     checks = _reader_checks(me, group)
     if error_of(checks) is not Errors.NONE:
-        answer = refused(request, error_of(checks))
+        answer = reject_request(request, error_of(checks))
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     if group.partitions is None:
         return _fetch_all(me, request, reply_to, on).after(checks)
@@ -82,7 +90,7 @@ def _fetch_named(
             refusal = on.rules.pending_offset(request.require_stable, request.version)
         found.append(_make_fetched_offset(partition, offset, refusal))
         stable = Check("pending offsets, stable ones only", request.require_stable, staged, refusal)
-        checks = (*checks, looked_at("committed offset", offset), stable)
+        checks = (*checks, report_value("committed offset", offset), stable)
     answer: Message = OffsetFetchResponse(
         (FetchedGroup(Errors.NONE, group.group_id, tuple(found)),)
     )
@@ -91,7 +99,7 @@ def _fetch_named(
         (each.error for each in found if each.error not in (*OF_AN_OFFSET, Errors.NONE)), None
     )
     if whole is not None:
-        answer = refused(request, whole)
+        answer = reject_request(request, whole)
     return _respond_when_replicated(me, Reply(reply_to, answer), on).after(checks)
 
 

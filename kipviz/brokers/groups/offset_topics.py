@@ -43,7 +43,7 @@ def unknown_ids(request: Message, image: Image, rules: BrokerRules) -> tuple[str
     return tuple(t for t, said in request.topic_ids if said != image.topic_ids.get(t))
 
 
-def unresolved(
+def unknown_partitions(
     request: OffsetCommit | TxnOffsetCommit, image: Image, rules: BrokerRules
 ) -> tuple[RefusedOffset, ...]:
     """Return the partitions that do not exist, in Kafka's order: first unknown ids or names, then unknown indexes.
@@ -86,7 +86,7 @@ def answer_alone(
     """
     if not isinstance(request, OffsetCommit | TxnOffsetCommit):
         return None
-    lost = unresolved(request, image, rules)
+    lost = unknown_partitions(request, image, rules)
     if not lost or len(lost) < len(request.offsets):
         return None
     nameless = any(each.error is Errors.UNKNOWN_TOPIC_ID for each in lost)

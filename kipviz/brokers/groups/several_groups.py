@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers.authorizer import refusal
-from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
+from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, report_value
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis, PendingGroups
 from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.messages.apis.api import Role
-from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import FetchedGroup
 from kipviz.messages.groups.several_groups import (
@@ -68,7 +68,7 @@ def on_several_groups(
 
 def _reject_each(request: OfGroups, error: Errors) -> GroupsResponse:
     """Return the response with one error for every group."""
-    answer = refused(request, error)
+    answer = reject_request(request, error)
     assert isinstance(answer, GroupsResponse), answer
     return answer
 
@@ -78,7 +78,7 @@ def _checks(
     part: Message, group_id: str, home: str, reply_to: ReplyTo, on: Context
 ) -> Iterator[Check]:
     """Check that the sender is authorized for a group, and that the group is coordinated here."""
-    yield looked_at("group", group_id)
+    yield report_value("group", group_id)
     if on.image.acls is not None:
         error = refusal(on.image.acls, reply_to.source, part)
         yield Check("rights", reply_to.source, error is Errors.NONE, error)

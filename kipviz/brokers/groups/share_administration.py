@@ -27,19 +27,19 @@ from kipviz.brokers.checks import (
     error_of,
     has_loaded,
     in_order,
-    looked_at,
     one_after_another,
+    report_value,
 )
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
 from kipviz.brokers.groups import group_kinds
 from kipviz.brokers.groups.group_state import GroupCoordinator, Operating, as_replicated
-from kipviz.brokers.groups.group_writes import written
+from kipviz.brokers.groups.group_writes import append_records
 from kipviz.brokers.handling import takes
 from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.brokers.membership.share_membership import CHANNEL
 from kipviz.core.values import Value
 from kipviz.messages.apis.api import Role
-from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.apis.rights import Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
@@ -295,7 +295,7 @@ def on_state_lost(
 
 def refused_all(me: GroupCoordinator, error: Errors) -> tuple[Reply, ...]:
     """Return the responses to all waiting operators when the coordinator loses its partition."""
-    return tuple(Reply(o.reply_to, refused(o.request, error)) for o in me.operating)
+    return tuple(Reply(o.reply_to, reject_request(o.request, error)) for o in me.operating)
 
 
 # -- pieces ------------------------------------------------------------------------------------
@@ -324,9 +324,9 @@ def _empty_check(group: ShareGroup) -> Check:
 def _standing(group: ShareGroup) -> Checks:
     """Return checks that report a group's epoch and the partitions that have a state."""
     return (
-        looked_at("group epoch", group.epoch),
-        looked_at("partitions initialized", group.initialized),
-        looked_at("topics being deleted", group.deleting),
+        report_value("group epoch", group.epoch),
+        report_value("partitions initialized", group.initialized),
+        report_value("topics being deleted", group.deleting),
     )
 
 
@@ -338,7 +338,7 @@ def _find_partition(asked: OperatorsStateRequest | OperatorsStateResponse, on: C
 def _reject(
     me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks
 ) -> Effects[GroupCoordinator]:
-    refusal = Reply(reply_to, refused(request, error_of(checks)))
+    refusal = Reply(reply_to, reject_request(request, error_of(checks)))
     return Effects(me, replies=(refusal,), checks=checks)
 
 
@@ -369,7 +369,7 @@ def _operate(
     """Append the records, and send requests to the share coordinators; without requests, complete at once."""
     tag = f"{reply_to.source} {reply_to.incarnation}"
     waiting = Operating(request, reply_to, tag, asked, (), results)
-    noted = written(me, records, (), None, on) if records else Effects(me)
+    noted = append_records(me, records, (), None, on) if records else Effects(me)
     if not asked:
         done = _finish(noted.state, waiting, on.after(noted))
         return with_effects(done.state, noted, done)
@@ -392,7 +392,7 @@ def _ask(
         return Effects(me, requests=(asked,))
     error = Errors.COORDINATOR_NOT_AVAILABLE
     unreachable = Check("share coordinator", _find_partition(message, on), broker, error)
-    unavailable = refused(message, error)
+    unavailable = reject_request(message, error)
     assert isinstance(unavailable, OperatorsStateResponse), "it is the response of the same API"
     return _note_answer(me, waiting, message, unavailable, on).after((unreachable,))
 
@@ -428,7 +428,7 @@ def _finish(me: GroupCoordinator, done: Operating, on: Context) -> Effects[Group
         case DescribeShareGroupOffsets():
             return _respond_with_offsets(me, done, on)
         case AlterShareGroupOffsets():
-            return _altered(me, done, on)
+            return _store_states(me, done, on)
         case DeleteShareGroupOffsets():
             return _offsets_deleted(me, done, on)
         case DeleteGroups():
@@ -460,7 +460,7 @@ def _respond_with_offsets(
     return Effects(me, replies=(Reply(done.reply_to, answered),))
 
 
-def _altered(me: GroupCoordinator, done: Operating, on: Context) -> Effects[GroupCoordinator]:
+def _store_states(me: GroupCoordinator, done: Operating, on: Context) -> Effects[GroupCoordinator]:
     """Store which states exist now; a state that a share coordinator rejected is unchanged."""
     request = done.request
     assert isinstance(request, AlterShareGroupOffsets)
@@ -478,11 +478,11 @@ def _altered(me: GroupCoordinator, done: Operating, on: Context) -> Effects[Grou
     checks = tuple(Check("result", r.partition, r.error, r.error) for r in each if r.error)
     group = me.share_groups.get(request.group_id)
     if group is None or not asked:
-        return written(me, (), (), reply, on).after(checks)
+        return append_records(me, (), (), reply, on).after(checks)
     initializing = tuple(p for p in group.initializing if p not in asked)
     initialized = tuple(sorted(dict.fromkeys((*group.initialized, *made))))
     record = _partitions(request.group_id, initializing, initialized, group.deleting)
-    return written(me, (record,), (), reply, on).after(checks)
+    return append_records(me, (record,), (), reply, on).after(checks)
 
 
 def _offsets_deleted(
@@ -498,7 +498,7 @@ def _offsets_deleted(
     if error is Errors.NONE and group is not None:
         left = tuple(t for t in group.deleting if t != request.topic)
         records = (_partitions(request.group_id, group.initializing, group.initialized, left),)
-    return written(me, records, (), Reply(done.reply_to, answer), on).after(results)
+    return append_records(me, records, (), Reply(done.reply_to, answer), on).after(results)
 
 
 def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effects[GroupCoordinator]:
@@ -514,9 +514,9 @@ def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effect
     error = error_of(checks)
     answer = Reply(done.reply_to, DeleteGroupsResponse((DeletedGroup(error, group_id),)))
     if error is not Errors.NONE or group is None:
-        return written(me, (), (), answer, on).after(checks)
+        return append_records(me, (), (), answer, on).after(checks)
     records = tuple(ShareGroupDeleted(group_id, of) for of in OF_A_GROUP)
-    return written(me, records, (), answer, on).after(checks)
+    return append_records(me, records, (), answer, on).after(checks)
 
 
 @in_order

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias, TypeVar
 
-from kipviz.brokers.checks import Check, Checks, error_of, in_order, translated
+from kipviz.brokers.checks import Check, Checks, add_translation, error_of, in_order
 from kipviz.brokers.context import (
     NOBODY,
     NOT_ASKED,
@@ -185,7 +185,7 @@ def number_question(waiting: tuple[Enlisting, ...], new: Enlisting, on: Context)
     return new.but(asking=1 + max((w.asking for w in alike), default=-1))
 
 
-def joined(waiting: tuple[Enlisting, ...], new: Enlisting) -> tuple[Enlisting, ...]:
+def add_waiting(waiting: tuple[Enlisting, ...], new: Enlisting) -> tuple[Enlisting, ...]:
     """Add a waiting request; an equal one of the same client becomes settled.
 
     A client repeats a request only after its connection broke. The answer to the first one is still to come.
@@ -195,7 +195,7 @@ def joined(waiting: tuple[Enlisting, ...], new: Enlisting) -> tuple[Enlisting, .
     return (*before, new)
 
 
-def answered(
+def split_waiting(
     waiting: tuple[Enlisting, ...], answer: TxnPartitionsResult, tag: str
 ) -> tuple[tuple[Enlisting, ...], tuple[Enlisting, ...]]:
     """Split the waiting requests into those that an answer is for, and the rest.
@@ -249,7 +249,7 @@ def answer_checks(waiting: Enlisting, error: Errors) -> Checks:
 def meaning_checks(checks: Checks) -> Checks:
     """Add the check that translates the coordinator's error into the error for its client."""
     error = error_of(checks)
-    return translated(checks, "error to a client", None, COORDINATOR_ERROR.get(error, error))
+    return add_translation(checks, "error to a client", None, COORDINATOR_ERROR.get(error, error))
 
 
 def no_coordinator_checks() -> Checks:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers import deleted_topics
-from kipviz.brokers.checks import Check, error_of, in_order, looked_at
+from kipviz.brokers.checks import Check, error_of, in_order, report_value
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import KafkaApis
@@ -41,7 +41,7 @@ def on_fetch(
     made: list[Check] = []
     for each in request.partitions:
         checks = partition_checks(request, each.partition, on)
-        made += (looked_at("partition", each.partition), *checks)
+        made += (report_value("partition", each.partition), *checks)
         error = error_of(checks)
         if error is Errors.NONE:
             alone = AskedOfOne(reply_to, request.but(partitions=(each,), wait=False))

@@ -25,7 +25,7 @@ def age_of_front(log: PartitionLog, now_ms: int) -> int:
     return now_ms - log.batches[0].max_timestamp_ms
 
 
-def kept_from(log: PartitionLog, now_ms: int, retention_ms: int) -> int:
+def retention_start(log: PartitionLog, now_ms: int, retention_ms: int) -> int:
     """Return the start offset of a log after its expired batches are deleted."""
     start = log.start_offset
     for batch in log.batches:
@@ -55,6 +55,6 @@ def on_timer(me: PartitionLeader, timer: LogRetention, on: Context) -> Effects[P
     Clause: KIP-107; UnifiedLog.deleteRetentionMsBreachedSegments.
     """
     log = on.log(me.shard)
-    up_to = kept_from(log, on.now_ms, on.settings.log_retention_ms)
+    up_to = retention_start(log, on.now_ms, on.settings.log_retention_ms)
     pruned = LogPruned(me.shard, log.start_offset, up_to)
     return Effects(me, events=(pruned,), deletes=((me.shard, up_to),))

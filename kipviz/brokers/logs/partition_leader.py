@@ -18,11 +18,11 @@ from kipviz.brokers import deleted_topics
 from kipviz.brokers.checks import (
     Check,
     Checks,
+    add_translation,
     compare,
     error_of,
     in_order,
-    looked_at,
-    translated,
+    report_value,
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.handling import takes
@@ -32,13 +32,13 @@ from kipviz.brokers.logs import partition_log as logs
 from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.replication import (
     WaitingForReplicas,
-    appended,
+    batch_appended,
     due,
+    fail_waiting,
     marker_batch,
     marker_checks,
     moved_check,
     replicas_check,
-    resigned,
 )
 from kipviz.brokers.logs.verification import (
     Verification,
@@ -133,9 +133,9 @@ def on_produce(
     if asked is None:
         me = _remembering(me, batch.producer_id, on)
         return _reject(me, request, reply_to, add_to_transaction.no_coordinator_checks())
-    enlisted = (*fence, looked_at("enlisted", False))
+    enlisted = (*fence, report_value("enlisted", False))
     waits = Effects(
-        me.but(verifying=add_to_transaction.joined(me.verifying, waiting)), checks=enlisted
+        me.but(verifying=add_to_transaction.add_waiting(me.verifying, waiting)), checks=enlisted
     )
     return add_to_transaction.ask(waits, asked, on)
 
@@ -144,7 +144,7 @@ def on_enlisted(
     me: PartitionLeader, answer: TxnPartitionsResult, on: Context, tag: str = ""
 ) -> Effects[PartitionLeader]:
     """Continue with the batches that waited until the partition was added to the transaction."""
-    mine, rest = add_to_transaction.answered(me.verifying, answer, tag)
+    mine, rest = add_to_transaction.split_waiting(me.verifying, answer, tag)
     done = add_to_transaction.continue_each(me.but(verifying=rest), mine, answer.error, on, _go_on)
     return done.but(state=_remembering(done.state, answer.producer_id, on))
 
@@ -170,7 +170,7 @@ def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects[Parti
     )
     if me.shard in call.question:
         me = _verifying(me, request)
-    return Effects(me.but(verifying=add_to_transaction.joined(me.verifying, waiting)))
+    return Effects(me.but(verifying=add_to_transaction.add_waiting(me.verifying, waiting)))
 
 
 def on_part_verified(
@@ -241,14 +241,14 @@ def on_list_offsets(
     """
     log = on.log(me.shard)
     checks = (
-        looked_at("log start offset", log.start_offset),
-        looked_at("last stable offset", log.last_stable_offset),
-        looked_at("high watermark", log.high_watermark),
+        report_value("log start offset", log.start_offset),
+        report_value("last stable offset", log.last_stable_offset),
+        report_value("high watermark", log.high_watermark),
     )
     offset = log.start_offset
     end = log.last_stable_offset if request.read_committed else log.high_watermark
     if request.timestamp == BY_TIME:
-        found = logs.found_at(log, request.timestamp_ms)
+        found = logs.find_by_time(log, request.timestamp_ms)
         there = (-1, NO_TIMESTAMP) if found is None or found[0] >= end else found
         told = ListOffsetsResponse(Errors.NONE, me.shard, *there)
         return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
@@ -277,7 +277,7 @@ def on_write_marker(
     return Effects(
         me.but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),),
-        events=(appended(me.shard, batch),),
+        events=(batch_appended(me.shard, batch),),
         checks=checks,
     )
 
@@ -296,7 +296,7 @@ def on_resigned(me: PartitionLeader, on: Context) -> Effects[PartitionLeader | N
     Clause: ReplicaManager.getPartitionOrError, when a delayed operation is forced to complete.
     """
     error, _ = deleted_topics.why_lost(me.shard, on.image)
-    owed = resigned(me.waiting, error)
+    owed = fail_waiting(me.waiting, error)
     lost = PartitionData(me.shard, error)
     parked = tuple(Reply(p.reply_to, FetchResponse((lost,))) for p in me.parked)
     moved = (moved_check(me.shard, on, error),)
@@ -363,7 +363,7 @@ def _append(
     cached = logs.duplicate_of(log, batch, on.rules)
     if cached is not None:
         base_offset, appends = cached.base_offset, False
-        checks: Checks = (enough, looked_at("repeats the batch at", base_offset))
+        checks: Checks = (enough, report_value("repeats the batch at", base_offset))
     else:
         checks = logs.check_client_batch(
             log,
@@ -387,7 +387,7 @@ def _append(
     return Effects(
         me.but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),) if appends else (),
-        events=(appended(me.shard, batch),) if appends else (),
+        events=(batch_appended(me.shard, batch),) if appends else (),
         checks=checks,
     )
 
@@ -469,7 +469,7 @@ def _reject(
 ) -> Effects[PartitionLeader]:
     means = PRODUCE_ERROR if add_to_transaction.enlists(request) else VERIFIED_ERROR
     error = error_of(checks)
-    checks = translated(checks, "error to a producer", None, means.get(error, error))
+    checks = add_translation(checks, "error to a producer", None, means.get(error, error))
     result = PartitionProduceResponse(me.shard, error_of(checks))
     answer = ProduceResponse((result,), request.correlation_id)
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
-from kipviz.brokers.checks import Check, compare, in_order, looked_at
+from kipviz.brokers.checks import Check, compare, in_order, report_value
 from kipviz.brokers.logs.verification import Verification
 from kipviz.brokers.rules import BrokerRules
 from kipviz.core.log import Log
@@ -246,7 +246,7 @@ def check_marker(
         ok = epoch > entry.epoch or (epoch == entry.epoch and (not is_open or epoch == EPOCH_MAX))
     else:
         ok = epoch >= entry.epoch
-    yield looked_at("open transaction", entry.transaction_first_offset)
+    yield report_value("open transaction", entry.transaction_first_offset)
     yield compare("producer epoch", epoch, entry.epoch, ok, Errors.INVALID_PRODUCER_EPOCH)
     last = entry.coordinator_epoch
     fenced = rules.marker_fencing(coordinator_epoch, last)
@@ -404,11 +404,11 @@ def read(log: PartitionLog, offset: int, up_to: int, most: int = -1) -> tuple[Ba
 
 def offset_at(log: PartitionLog, time_ms: int) -> int | None:
     """Return the offset of the first record that is not older than a time, or None."""
-    found = found_at(log, time_ms)
+    found = find_by_time(log, time_ms)
     return None if found is None else found[0]
 
 
-def found_at(log: PartitionLog, time_ms: int) -> tuple[int, int] | None:
+def find_by_time(log: PartitionLog, time_ms: int) -> tuple[int, int] | None:
     """Return the offset of the first record that is not older than a time, and the record's own time.
 
     A record without a timestamp counts as written at 0. Source: UnifiedLog.fetchOffsetByTimestamp.

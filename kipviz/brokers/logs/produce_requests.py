@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers import deleted_topics
-from kipviz.brokers.checks import Check, error_of, in_order, looked_at
+from kipviz.brokers.checks import Check, error_of, in_order, report_value
 from kipviz.brokers.context import NOBODY, Context, Effects, LocalCall, Reply, ReplyTo, Request
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import AskedTogether, KafkaApis
@@ -58,7 +58,7 @@ def on_produce(
     for batch in request.partition_data:
         checks = batch_checks(request, batch, on)
         error = error_of(checks)
-        made += (looked_at("partition", batch.partition), *checks)
+        made += (report_value("partition", batch.partition), *checks)
         if error is not Errors.NONE:
             result = PartitionProduceResponse(batch.partition, error)
             refused.append(Reply(reply_to, ProduceResponse((result,), request.correlation_id)))
@@ -68,7 +68,7 @@ def on_produce(
         enlisted = not add_to_transaction.is_new(request, batch.identity, log, on)
         if not enlisted:
             new.append(batch)
-        made.append(looked_at("enlisted", enlisted))
+        made.append(report_value("enlisted", enlisted))
     question = tuple(batch.partition for batch in new)
     coordinator = (
         add_to_transaction.coordinator_of(request.transactional_id, on) if question else NOBODY

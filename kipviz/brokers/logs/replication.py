@@ -130,7 +130,7 @@ def marker_batch(base_offset: int, marker: WriteMarker) -> Batch:
     )
 
 
-def appended(partition: str, batch: Batch) -> Event:
+def batch_appended(partition: str, batch: Batch) -> Event:
     """Return the event that a batch was appended."""
     return BatchAppended(
         partition,
@@ -143,7 +143,7 @@ def appended(partition: str, batch: Batch) -> Event:
     )
 
 
-def resigned(waiting: tuple[WaitingForReplicas, ...], error: Errors) -> Due:
+def fail_waiting(waiting: tuple[WaitingForReplicas, ...], error: Errors) -> Due:
     """Return the errors to send because the leadership is lost before replication is complete."""
     calls = tuple(w.call for w in waiting if w.call is not None)
     return Due(

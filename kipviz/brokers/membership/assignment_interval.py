@@ -17,7 +17,7 @@ from kipviz.core.values import Value
 from kipviz.records.consumer_offsets import TargetEpochRecord
 
 
-def begun(
+def start_interval(
     done: Effects[GroupCoordinator], records: tuple[Value, ...], group_id: str, on: Context
 ) -> Effects[GroupCoordinator]:
     """Start the interval of a group if its target was among the records written.

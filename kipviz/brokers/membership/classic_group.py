@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
-from kipviz.brokers.checks import Check, compare, in_order, looked_at
+from kipviz.brokers.checks import Check, compare, in_order, report_value
 from kipviz.brokers.context import ReplyTo
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -241,7 +241,7 @@ def commit_checks(
     Source: ClassicGroup.validateOffsetCommit.
     """
     if generation < 0 and group.state is S.EMPTY:
-        yield looked_at("group state", group.state)
+        yield report_value("group state", group.state)
         return
     if generation >= 0 or name or instance_id:
         yield from generation_checks(group, name, generation, instance_id)
@@ -254,7 +254,7 @@ def commit_checks(
 # -- in the log -----------------------------------------------------------------------------------
 
 
-def recorded(
+def make_record(
     group_id: str, group: ClassicGroup, given: tuple[Assigned, ...] | None = None
 ) -> GroupMetadataRecord:
     """Return the record of a group with an assignment; without one, members keep what they have."""
@@ -273,7 +273,7 @@ def recorded(
     return GroupMetadataRecord(group_id, group.generation, group.leader, members, group.protocol)
 
 
-def loaded(record: GroupMetadataRecord) -> ClassicGroup:
+def load_group(record: GroupMetadataRecord) -> ClassicGroup:
     """Return a group as a new coordinator loads it: stable in any case, or empty."""
     members = {
         m.member_id: ClassicMember(

@@ -13,7 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers.checks import Check, Checks, compare, error_of, has_loaded, in_order, looked_at
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    has_loaded,
+    in_order,
+    report_value,
+)
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.groups import group_kinds
 from kipviz.brokers.groups.group_state import GroupCoordinator
@@ -27,11 +35,11 @@ from kipviz.brokers.membership.classic_rebalance import (
     COUNTED,
     Done,
     complete_if_all_joined,
-    completed,
+    complete_join,
     effects,
-    joined,
+    join_response,
     out,
-    prepared,
+    prepare_rebalance,
     start_or_complete,
 )
 from kipviz.brokers.timers import (
@@ -41,7 +49,7 @@ from kipviz.brokers.timers import (
     MemberSession,
     RoleTimer,
 )
-from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.groups.classic_groups import (
@@ -122,7 +130,7 @@ def _join_checked(
     )
     if same and stays:
         # Its response was lost: it is in the current generation, and gets the response again.
-        told = Reply(reply_to, joined(group, request.member_id))
+        told = Reply(reply_to, join_response(group, request.member_id))
         return effects(me, request.group_id, Done(group, (told,)), on)
     return effects(me, request.group_id, _again(group, request, reply_to, on), on)
 
@@ -136,9 +144,9 @@ def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Itera
     yield compare("kind of group", request.group_id, kind, regular, wrong)
     group, name = me.classic_groups.get(request.group_id), request.member_id
     if group is not None:
-        yield looked_at("group state", group.state)
+        yield report_value("group state", group.state)
         late = (each for each, m in group.members.items() if m.joining is None)
-        yield looked_at("has not rejoined", (*late, *group.pending))
+        yield report_value("has not rejoined", (*late, *group.pending))
         most = on.settings.group_max_size
         room, count = classic_group.accepts(group, name, most), len(group.members)
         yield compare("members", most, count, room, Errors.GROUP_MAX_SIZE_REACHED)
@@ -146,13 +154,13 @@ def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Itera
         yield compare("assignors", request.protocols, classic_group.common(group), shared, wrong)
     if name == NO_MEMBER and request.instance_id:
         holder = classic_group.holder_of(group, request.instance_id) if group is not None else ""
-        yield looked_at(f"who has the {GROUP_INSTANCE_ID.name}", holder or None)
+        yield report_value(f"who has the {GROUP_INSTANCE_ID.name}", holder or None)
     elif name == NO_MEMBER:
         yield compare("member id", None, None, False, Errors.MEMBER_ID_REQUIRED)
     elif group is None:
         yield compare("member id", name, None, False, Errors.UNKNOWN_MEMBER_ID)
     elif name in group.pending:
-        yield looked_at("name given out before", name)
+        yield report_value("name given out before", name)
     else:
         yield from classic_group.member_checks(group, name, request.instance_id)
 
@@ -258,7 +266,7 @@ def on_heartbeat(
     Clause: KIP-62; GroupMetadataManager.classicGroupHeartbeat, GroupCoordinatorService.heartbeat.
     """
     if me.loading:
-        loading = looked_at("loading", True)
+        loading = report_value("loading", True)
         return _reject(me, request, reply_to, Errors.NONE).after((loading,))
     checks = _heartbeat_checks(me, request)
     answer = Reply(reply_to, HeartbeatResponse(error_of(checks)))
@@ -312,7 +320,7 @@ def on_leave_group(
         if name == NO_MEMBER:
             name = classic_group.holder_of(done.group, leaver.instance_id)
         if name in done.group.pending:
-            checks: Checks = (looked_at("name given out before", name),)
+            checks: Checks = (report_value("name given out before", name),)
         else:
             checks = classic_group.member_checks(done.group, name, leaver.instance_id)
             error = error_of(checks)
@@ -364,7 +372,7 @@ def on_delay(
     group = me.classic_groups[group_id]
     if group.growing:
         return effects(me, group_id, Done(group.but(growing=False)), on)
-    return effects(me, group_id, completed(group, on), on)
+    return effects(me, group_id, complete_join(group, on), on)
 
 
 def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects[GroupCoordinator]:
@@ -377,12 +385,12 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects[Gro
     group_id, name = _running(me)[timer]
     group = me.classic_groups[group_id]
     if isinstance(timer, GroupRebalance):
-        return effects(me, group_id, completed(group, on), on)
+        return effects(me, group_id, complete_join(group, on), on)
     if isinstance(timer, GroupSync):
         done = Done(group)
         for late in group.unsynced:
             done = out(done.group, late, DID_NOT_SYNC, on).after(done)
-        return effects(me, group_id, prepared(done.group, on).after(done), on)
+        return effects(me, group_id, prepare_rebalance(done.group, on).after(done), on)
     done = out(group, name, HEARD_NO_MORE, on)
     goes_on = start_or_complete if name in group.members else complete_if_all_joined
     return effects(me, group_id, goes_on(done.group, on).after(done), on)
@@ -504,15 +512,15 @@ def _replace_static_member(
     leader = name if group.leader == before else group.leader
     group = group.but(members=group.members.without(before).set(name, member), leader=leader)
     if group.state is S.COMPLETING_REBALANCE:
-        return prepared(group, on).after(Done(group, replies, checks=checks))
+        return prepare_rebalance(group, on).after(Done(group, replies, checks=checks))
     if group.state is not S.STABLE:
         return complete_if_all_joined(group, on).after(Done(group, replies, checks=checks))
     group = group.but(members=group.members.set(name, member.but(joining=None)))
-    answer = joined(group, name).but(skip_assignment=name == leader)
+    answer = join_response(group, name).but(skip_assignment=name == leader)
     return Done(group, replies, written=True, then=Reply(reply_to, answer), checks=checks)
 
 
 def _reject(
     me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors
 ) -> Effects[GroupCoordinator]:
-    return Effects(me, replies=(Reply(reply_to, refused(request, error)),))
+    return Effects(me, replies=(Reply(reply_to, reject_request(request, error)),))

@@ -11,7 +11,11 @@ from kipviz.brokers.checks import Check, Checks
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.local_calls import GroupStored
-from kipviz.brokers.logs.replication import WaitingForReplicas, appended, respond_when_replicated
+from kipviz.brokers.logs.replication import (
+    WaitingForReplicas,
+    batch_appended,
+    respond_when_replicated,
+)
 from kipviz.brokers.membership import classic_group
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
 from kipviz.core.model import Event
@@ -63,10 +67,12 @@ class Done(Value, frozen=True):
 
 def start_or_complete(group: ClassicGroup, on: Context) -> Done:
     """Start a rebalance if none is under way, otherwise complete it if all members have joined."""
-    return prepared(group, on) if group.can_rebalance else complete_if_all_joined(group, on)
+    return (
+        prepare_rebalance(group, on) if group.can_rebalance else complete_if_all_joined(group, on)
+    )
 
 
-def prepared(group: ClassicGroup, on: Context) -> Done:
+def prepare_rebalance(group: ClassicGroup, on: Context) -> Done:
     """Start a rebalance: a member that waits for its assignment has to join again.
 
     Source: prepareRebalance. An empty group waits for more members first, if it is configured to.
@@ -88,17 +94,17 @@ def prepared(group: ClassicGroup, on: Context) -> Done:
     if group.is_first and on.settings.initial_rebalance_delay_ms:
         return done
     if group.all_joined or group.is_first:
-        return completed(group, on).after(done)
+        return complete_join(group, on).after(done)
     return done
 
 
 def complete_if_all_joined(group: ClassicGroup, on: Context) -> Done:
     """Complete the rebalance if that is possible now. Source: maybeCompleteJoinPhase."""
     ready = group.state is S.PREPARING_REBALANCE and not group.is_first and group.all_joined
-    return completed(group, on) if ready else Done(group)
+    return complete_join(group, on) if ready else Done(group)
 
 
-def completed(group: ClassicGroup, on: Context) -> Done:
+def complete_join(group: ClassicGroup, on: Context) -> Done:
     """Start the next generation with the members that have joined; other dynamic members are removed.
 
     Static members keep their place until their session expires; if none has joined, the group continues to wait.
@@ -117,7 +123,7 @@ def completed(group: ClassicGroup, on: Context) -> Done:
     replies, members = [], group.members
     for name, member in group.members.items():
         if member.joining is not None:
-            replies.append(Reply(member.joining, joined(group, name)))
+            replies.append(Reply(member.joining, join_response(group, name)))
         members = members.set(name, member.but(joining=None, is_new=False))
     group = group.but(members=members, unsynced=tuple(group.members))
     return Done(group, tuple(replies)).after(done)
@@ -137,7 +143,7 @@ def out(group: ClassicGroup, name: str, because: str, on: Context) -> Done:
     return Done(after, (answer,), gone=gone, checks=(Check("member id", name, None, unknown),))
 
 
-def joined(group: ClassicGroup, name: str) -> JoinGroupResponse:
+def join_response(group: ClassicGroup, name: str) -> JoinGroupResponse:
     """Return the JoinGroup response for a member of the generation; the leader gets the members, too."""
     members = classic_group.roster(group) if group.leader == name else ()
     told = (name, group.generation, group.leader, members)
@@ -165,7 +171,7 @@ def effects(
         me = me.but(waiting=(*me.waiting, *waiting))
         said = (*done.replies, *replies)
         return Effects(me, replies=said, events=events, checks=done.checks)
-    record = classic_group.recorded(group_id, done.group, done.given)
+    record = classic_group.make_record(group_id, done.group, done.given)
     batch = Batch(log.end_offset, (record,), base_sequence=COORDINATOR_SEQUENCE)
     call = None
     if done.given is not None:
@@ -178,7 +184,7 @@ def effects(
         me.but(waiting=(*me.waiting, *wait)),
         appends=((me.shard, batch),),
         replies=done.replies,
-        events=(appended(me.shard, batch), *events),
+        events=(batch_appended(me.shard, batch), *events),
         checks=done.checks,
     )
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias, assert_never
 
-from kipviz.brokers.checks import Check, compare, in_order, looked_at
+from kipviz.brokers.checks import Check, compare, in_order, report_value
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.membership import JOINING
-from kipviz.records.balance import balanced
+from kipviz.records.balance import balance_partitions
 from kipviz.records.consumer_offsets import (
     STABLE,
     UNRELEASED,
@@ -91,7 +91,7 @@ GroupRecord: TypeAlias = (
 )
 
 
-def replayed(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
+def replay_record(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
     """Apply one record of the log."""
     if isinstance(record, GroupEpochRecord):
         return group.but(epoch=record.epoch)
@@ -131,7 +131,7 @@ def topics_of(group: ConsumerGroup, member: GroupMember) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*member.named, *group.regexes.get(member.regex, ()))))
 
 
-def subscribed(group: ConsumerGroup) -> tuple[str, ...]:
+def subscribed_topics(group: ConsumerGroup) -> tuple[str, ...]:
     """Return the topics to which at least one member of a group subscribes."""
     found = (topic for member in group.members.values() for topic in topics_of(group, member))
     return tuple(dict.fromkeys(found))
@@ -171,7 +171,7 @@ def commit_checks(
     Source: ConsumerGroup.validateOffsetCommit, createAssignmentEpochValidator.
     """
     if epoch < 0 and not len(group.members):
-        yield looked_at("members", ())
+        yield report_value("members", ())
         return
     if transactional and epoch == -1 and not name and not instance_id:
         yield Check("member id", name, None)
@@ -199,7 +199,7 @@ def target_of(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, t
     if len({tuple(sorted(mine)) for mine in topics.values()}) <= 1:
         return uniform(group, partitions)
     had = {name: member.target for name, member in group.members.items()}
-    shares = balanced(partitions, topics, had)
+    shares = balance_partitions(partitions, topics, had)
     return Table.of({name: tuple(sorted(mine)) for name, mine in shares.items()})
 
 

@@ -9,14 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers.checks import Check, Checks, compare, error_of, has_loaded, in_order, looked_at
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    compare,
+    error_of,
+    has_loaded,
+    in_order,
+    report_value,
+)
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.groups import group_kinds
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.groups.group_writes import (
     HEARD_NO_MORE,
+    append_records,
     target_waits,
-    written,
 )
 from kipviz.brokers.handling import takes
 from kipviz.brokers.membership import (
@@ -102,8 +110,8 @@ def on_consumer_group_heartbeat(
     if taken:
         because = f"it takes the place of {request.instance_id}"
     event = _make_assignment_events(request.group_id, request.member_id, before, member, because)
-    done = written(me, records, event, Reply(reply_to, answer), on).after(checks)
-    return assignment_interval.begun(done, records, request.group_id, on)
+    done = append_records(me, records, event, Reply(reply_to, answer), on).after(checks)
+    return assignment_interval.start_interval(done, records, request.group_id, on)
 
 
 @in_order
@@ -132,15 +140,15 @@ def _heartbeat_checks(
     group = _replay_records(group, static_members.takeover_records(group, request))
     known = group.members.get(name)
     if known is not None:
-        yield looked_at("has to give up", tuple(p for p, _ in known.revoking))
-        yield looked_at("target", known.target)
+        yield report_value("has to give up", tuple(p for p, _ in known.revoking))
+        yield report_value("target", known.target)
     if known is not None and not leaves:
         yield consumer_group.heartbeat_check(known, request.member_epoch, request.owned)
     else:
         found = name if known is not None else None
         fits = joins or known is not None
         yield compare("member id", name, found, fits, Errors.UNKNOWN_MEMBER_ID)
-    yield looked_at("group epoch", group.epoch)
+    yield report_value("group epoch", group.epoch)
 
 
 def _form_checks(request: ConsumerGroupHeartbeat) -> Iterator[Check]:
@@ -200,7 +208,7 @@ def on_leave_group(
         events += _make_assignment_events(
             group_id, name, group.members[name], GroupMember(""), TAKEN_OUT
         )
-    done = written(
+    done = append_records(
         me, _make_leave_records(group, group_id, *gone), events, Reply(reply_to, told), on
     )
     return done.after(checks)
@@ -225,7 +233,9 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects[Gro
     group_id, name, because = _running(me)[timer]
     member = me.groups[group_id].members[name]
     event = _make_assignment_events(group_id, name, member, GroupMember(""), because)
-    return written(me, _make_leave_records(me.groups[group_id], group_id, name), event, None, on)
+    return append_records(
+        me, _make_leave_records(me.groups[group_id], group_id, name), event, None, on
+    )
 
 
 def _running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str, str]]:
@@ -247,13 +257,13 @@ def _leave(
     if request.member_epoch == LEAVING_STATIC:
         away = static_members.away(request.group_id, request.member_id, member)
         told = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING_STATIC)
-        return written(me, (away,), (), Reply(reply_to, told), on)
+        return append_records(me, (away,), (), Reply(reply_to, told), on)
     records = _make_leave_records(group, request.group_id, request.member_id)
     answer = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING)
     event = _make_assignment_events(
         request.group_id, request.member_id, member, GroupMember(""), "it left"
     )
-    return written(me, records, event, Reply(reply_to, answer), on)
+    return append_records(me, records, event, Reply(reply_to, answer), on)
 
 
 def _make_subscription_records(
@@ -269,13 +279,13 @@ def _make_subscription_records(
     if subscriptions.is_new(request, known):
         records = (
             subscriptions.record_of(request, known),
-            *subscriptions.resolved(request, group, on),
+            *subscriptions.regex_records(request, group, on),
             GroupEpochRecord(group_id, group.epoch + 1),
         )
         group = _replay_records(group, records)
     else:
         assert known is not None, "who is not known brings a subscription"
-        records = subscriptions.moved(request, known)
+        records = subscriptions.rack_records(request, known)
         found = subscriptions.changed_regex_records(group_id, group, on)
         if found or _topic_changed(group, on):
             records = (*records, *found, GroupEpochRecord(group_id, group.epoch + 1))
@@ -283,7 +293,7 @@ def _make_subscription_records(
     waits = group_id in me.fresh or target_waits(group.members.values(), on)
     if group.epoch == group.target_epoch or waits:
         return records
-    topics = dict.fromkeys(consumer_group.subscribed(group), True)
+    topics = dict.fromkeys(consumer_group.subscribed_topics(group), True)
     partitions = tuple(p for p in on.image.leaders if topic_of(p) in topics)
     target = consumer_group.target_of(group, partitions)
     changed = tuple(
@@ -301,7 +311,7 @@ def _topic_changed(group: ConsumerGroup, on: Context) -> bool:
     """
     if group.epoch != group.target_epoch:
         return False
-    topics = consumer_group.subscribed(group)
+    topics = consumer_group.subscribed_topics(group)
     given = {p for member in group.members.values() for p in member.target}
     there = {p for p in on.image.leaders if topic_of(p) in topics}
     return given != there
@@ -323,7 +333,7 @@ def _reconcile_member(
         member.assigned,
         member.revoking,
     )
-    return consumer_group.replayed(group, record), (record,)
+    return consumer_group.replay_record(group, record), (record,)
 
 
 def _make_leave_records(group: ConsumerGroup, group_id: str, *names: str) -> tuple[Value, ...]:
@@ -341,7 +351,7 @@ def _make_leave_records(group: ConsumerGroup, group_id: str, *names: str) -> tup
 def _replay_records(group: ConsumerGroup, records: tuple[Value, ...]) -> ConsumerGroup:
     for record in records:
         assert isinstance(record, consumer_group.GroupRecord)
-        group = consumer_group.replayed(group, record)
+        group = consumer_group.replay_record(group, record)
     return group
 
 

@@ -38,7 +38,7 @@ class BadPattern(ValueError):
 
 
 @lru_cache(maxsize=256)
-def compiled(regex: str) -> Pattern:
+def compile_pattern(regex: str) -> Pattern:
     """Compile a regular expression as a broker does.
 
     Raises:

@@ -47,7 +47,7 @@ class ShareGroup(Part, frozen=True):
     deleting: tuple[str, ...] = ()
 
 
-def replayed(group: ShareGroup, record: ShareGroupRecord) -> ShareGroup:
+def replay_record(group: ShareGroup, record: ShareGroupRecord) -> ShareGroup:
     """Apply one record of the log."""
     if isinstance(record, ShareGroupEpochRecord):
         return group.but(epoch=record.epoch)

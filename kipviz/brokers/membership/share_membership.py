@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers.checks import Check, compare, error_of, has_loaded, in_order, looked_at
+from kipviz.brokers.checks import Check, compare, error_of, has_loaded, in_order, report_value
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
 from kipviz.brokers.groups import group_kinds
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.groups.group_writes import HEARD_NO_MORE, target_waits, written
+from kipviz.brokers.groups.group_writes import HEARD_NO_MORE, append_records, target_waits
 from kipviz.brokers.handling import takes
 from kipviz.brokers.membership import share_group
 from kipviz.brokers.membership.share_group import ShareGroup, ShareMember
@@ -73,7 +73,7 @@ def on_share_group_heartbeat(
         assert known is not None, "who leaves is a member"
         answer = ShareGroupHeartbeatResponse(Errors.NONE, name, LEAVING)
         event = _make_assignment_events(group_id, name, known, ShareMember(), "it left")
-        left = written(
+        left = append_records(
             me, _make_leave_records(group, group_id, name), event, Reply(reply_to, answer), on
         )
         return left.after(checks)
@@ -101,7 +101,7 @@ def on_share_group_heartbeat(
     answer = ShareGroupHeartbeatResponse(Errors.NONE, name, after.epoch, told)
     because = "it joined" if known is None else "it was given its target"
     event = _make_assignment_events(group_id, name, known or ShareMember(), after, because)
-    done = written(me, records, event, Reply(reply_to, answer), on).after(checks)
+    done = append_records(me, records, event, Reply(reply_to, answer), on).after(checks)
     return done.but(requests=asked) if done.appends else done
 
 
@@ -132,7 +132,7 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects[Gro
     event = _make_assignment_events(
         group_id, name, group.members[name], ShareMember(), HEARD_NO_MORE
     )
-    return written(me, _make_leave_records(group, group_id, name), event, None, on)
+    return append_records(me, _make_leave_records(group, group_id, name), event, None, on)
 
 
 def running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str]]:
@@ -171,8 +171,8 @@ def _checks(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> 
         if epoch != LEAVING:
             yield share_group.epoch_check(member, epoch)
     if group is not None:
-        yield looked_at("group epoch", group.epoch)
-        yield looked_at("partitions initialized", group.initialized)
+        yield report_value("group epoch", group.epoch)
+        yield report_value("partitions initialized", group.initialized)
 
 
 def _initializing(
@@ -196,7 +196,7 @@ def _initializing(
         return (), ()
     initializing = tuple(sorted((*group.initializing, *(p for p, _ in found))))
     record = ShareGroupStatePartitionsRecord(
-        group_id, initializing, group.initialized, _undeleted(group, initializing)
+        group_id, initializing, group.initialized, _topics_in_deletion(group, initializing)
     )
     return tuple(request for _, request in found), (record,)
 
@@ -217,7 +217,7 @@ def without_topic(me: GroupCoordinator, topic: str) -> tuple[ShareGroupStatePart
     return tuple(found)
 
 
-def _undeleted(group: ShareGroup, initializing: tuple[str, ...]) -> tuple[str, ...]:
+def _topics_in_deletion(group: ShareGroup, initializing: tuple[str, ...]) -> tuple[str, ...]:
     """Return the topics that are still being deleted, without those whose state is initialized again."""
     topics = [topic_of(partition) for partition in initializing]
     return tuple(topic for topic in group.deleting if topic not in topics)
@@ -247,7 +247,7 @@ def _write_initialized(
     initializing = tuple(p for p in group.initializing if p != partition)
     initialized = tuple(sorted((*group.initialized, partition))) if there else group.initialized
     record = ShareGroupStatePartitionsRecord(group_id, initializing, initialized, group.deleting)
-    return written(me, (record,), (), None, on)
+    return append_records(me, (record,), (), None, on)
 
 
 def _make_leave_records(group: ShareGroup, group_id: str, name: str) -> tuple[Value, ...]:
@@ -261,7 +261,7 @@ def _make_leave_records(group: ShareGroup, group_id: str, name: str) -> tuple[Va
 def _replay_records(group: ShareGroup, records: tuple[Value, ...]) -> ShareGroup:
     for record in records:
         assert isinstance(record, ShareGroupRecord)
-        group = share_group.replayed(group, record)
+        group = share_group.replay_record(group, record)
     return group
 
 

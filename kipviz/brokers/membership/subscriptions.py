@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from kipviz.brokers.context import Context
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
-from kipviz.brokers.membership.patterns import BadPattern, compiled
+from kipviz.brokers.membership.patterns import BadPattern, compile_pattern
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.records.consumer_offsets import RegexRecord, SubscriptionRecord
 from kipviz.records.placement import topic_of
@@ -24,7 +24,7 @@ def is_regular(regex: str) -> bool:
     Source: Utils.throwIfRegularExpressionIsInvalid (com.google.re2j).
     """
     try:
-        compiled(regex)
+        compile_pattern(regex)
     except BadPattern:
         return False
     return True
@@ -50,7 +50,9 @@ def record_of(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> Sub
     )
 
 
-def moved(request: ConsumerGroupHeartbeat, known: GroupMember) -> tuple[SubscriptionRecord, ...]:
+def rack_records(
+    request: ConsumerGroupHeartbeat, known: GroupMember
+) -> tuple[SubscriptionRecord, ...]:
     """Return the record of a member that is in another rack now, which is not a new subscription.
 
     Only a member that joins again can be, so a static one. Source: GroupMetadataManager.hasMemberSubscriptionChanged.
@@ -61,7 +63,7 @@ def moved(request: ConsumerGroupHeartbeat, known: GroupMember) -> tuple[Subscrip
     return (SubscriptionRecord(*said, known.further_topics, known.regex, request.rack),)
 
 
-def resolved(
+def regex_records(
     request: ConsumerGroupHeartbeat, group: ConsumerGroup, on: Context
 ) -> tuple[RegexRecord, ...]:
     """Return the record of the topics that match a new expression."""
@@ -88,7 +90,7 @@ def _match_topics(regex: str, on: Context) -> tuple[str, ...]:
 
     Source: TopicRegexResolver.resolveRegularExpressions.
     """
-    pattern = compiled(regex)
+    pattern = compile_pattern(regex)
     names = dict.fromkeys(topic_of(partition) for partition in on.image.leaders)
     return tuple(sorted(name for name in names if pattern.fullmatch(name)))
 

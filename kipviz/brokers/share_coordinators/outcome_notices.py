@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers.checks import looked_at
+from kipviz.brokers.checks import report_value
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
 from kipviz.brokers.handling import takes
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
@@ -78,10 +78,10 @@ def on_tell(
     answer = TellShareGroupStateResponse(Errors.NONE, request.key)
     heard = Effects(me, replies=(Reply(reply_to, answer),))
     if share is None:
-        return heard.after((looked_at("share-partition", None),))
+        return heard.after((report_value("share-partition", None),))
     status, free = share.status, not share.writes
     heard = heard.after(
-        (looked_at("share-partition", status), looked_at("no request in flight", free))
+        (report_value("share-partition", status), report_value("no request in flight", free))
     )
     if status is not Status.ACTIVE or not free or not any(pending_cells(share)):
         return heard

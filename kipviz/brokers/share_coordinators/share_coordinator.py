@@ -11,7 +11,7 @@ NOT MODELLED: state of deleted topics.
 
 from __future__ import annotations
 
-from kipviz.brokers.checks import Checks, compare, error_of, looked_at, one_after_another
+from kipviz.brokers.checks import Checks, compare, error_of, one_after_another, report_value
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
@@ -19,14 +19,14 @@ from kipviz.brokers.logs import add_to_transaction, partition_log
 from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.replication import (
     WaitingForReplicas,
-    appended,
+    batch_appended,
     due,
+    fail_waiting,
     marker_batch,
     marker_checks,
     moved_check,
     reject_write,
     replicas_check,
-    resigned,
     respond_when_replicated,
 )
 from kipviz.brokers.rules import BrokerRules
@@ -202,8 +202,10 @@ def on_txn_write(
         return _answer_stage(
             me, request, reply_to, (*checks, *add_to_transaction.no_coordinator_checks())
         )
-    made = (*checks, looked_at("enlisted", False))
-    waits = Effects(me.but(enlisting=add_to_transaction.joined(me.enlisting, waiting)), checks=made)
+    made = (*checks, report_value("enlisted", False))
+    waits = Effects(
+        me.but(enlisting=add_to_transaction.add_waiting(me.enlisting, waiting)), checks=made
+    )
     return add_to_transaction.ask(waits, asked, on)
 
 
@@ -211,7 +213,7 @@ def on_enlisted(
     me: ShareCoordinator, answer: TxnPartitionsResult, on: Context, tag: str = ""
 ) -> Effects[ShareCoordinator]:
     """Continue the transactional acknowledgements that waited until this partition was added to the transaction."""
-    mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)
+    mine, rest = add_to_transaction.split_waiting(me.enlisting, answer, tag)
     return add_to_transaction.continue_each(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
@@ -244,7 +246,7 @@ def on_write_marker(
         requests=outcome_notices.news(before, me, on),
         appends=((me.shard, batch),),
         local=() if waits else (call,),
-        events=(appended(me.shard, batch),),
+        events=(batch_appended(me.shard, batch),),
         checks=checks,
     )
 
@@ -257,7 +259,7 @@ def on_replicated(me: ShareCoordinator, on: Context) -> Effects[ShareCoordinator
 
 def on_resigned(me: ShareCoordinator, on: Context) -> Effects[ShareCoordinator | None]:
     """Respond to all waiting requests that the coordinator has moved."""
-    owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
+    owed = fail_waiting(me.waiting, Errors.NOT_COORDINATOR)
     moved = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),)
     waited = moved if owed.replies else ()
     done = Effects(None, replies=owed.replies, local=owed.local, checks=waited)
@@ -378,7 +380,7 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
     if votes:
         left = me.votes.without(batch.producer_id)
         me = me.but(votes=me.votes.set(batch.producer_id, kept) if kept else left)
-    return share_pending.completed(me, batch, rules) if rules.pending_resolver() else me
+    return share_pending.resolve_pending(me, batch, rules) if rules.pending_resolver() else me
 
 
 def _apply_decision(
@@ -422,7 +424,7 @@ def write(
     return Effects(
         replay(me, batch, on.rules).but(waiting=(*me.waiting, *wait)),
         appends=((me.shard, batch),),
-        events=(appended(me.shard, batch),),
+        events=(batch_appended(me.shard, batch),),
     )
 
 
@@ -457,7 +459,7 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects[Sha
     if vote in me.votes.get(request.producer_id, ()):
         # The leader retries because a response was lost: the transactional acknowledgement is in the log already.
         waits, replies = respond_when_replicated(log, Reply(waiting.reply_to, answer))
-        again = (*checks, looked_at("vote already in the log", True))
+        again = (*checks, report_value("vote already in the log", True))
         return Effects(me.but(waiting=(*me.waiting, *waits)), replies=replies, checks=again)
     if me.behind:
         return _out_of_step(me, batch, Reply(waiting.reply_to, answer)).after(checks)
@@ -465,7 +467,7 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects[Sha
     return Effects(
         replay(me, batch, on.rules).but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),),
-        events=(appended(me.shard, batch),),
+        events=(batch_appended(me.shard, batch),),
         checks=checks,
     )
 
@@ -480,7 +482,7 @@ def _out_of_step(
     X3.
     """
     mine = WaitingForReplicas(batch.last_offset, reply)
-    owed = resigned((*me.waiting, mine), Errors.NOT_COORDINATOR)
+    owed = fail_waiting((*me.waiting, mine), Errors.NOT_COORDINATOR)
     step = (compare("log in step", None, False, False, Errors.NOT_COORDINATOR),)
     refused = _reject_waiting(me, me.enlisting, step)
     done = Effects(
@@ -488,7 +490,7 @@ def _out_of_step(
         replies=owed.replies,
         appends=((me.shard, batch),),
         local=owed.local,
-        events=(appended(me.shard, batch),),
+        events=(batch_appended(me.shard, batch),),
         checks=step,
     )
     return with_effects(done.state, done, *refused)

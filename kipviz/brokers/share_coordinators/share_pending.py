@@ -15,7 +15,7 @@ from kipviz.records.batches import COMMIT, Batch
 from kipviz.records.share_group_state import RecordState, StateBatch
 
 
-def completed(me: ShareCoordinator, marker: Batch, rules: BrokerRules) -> ShareCoordinator:
+def resolve_pending(me: ShareCoordinator, marker: Batch, rules: BrokerRules) -> ShareCoordinator:
     """Resolve the TX_PENDING batches of this coordinator's states that belong to a marker.
 
     OPEN: marker_epoch (which batches), commit_target, outcome_join (how an outcome is merged into the state).

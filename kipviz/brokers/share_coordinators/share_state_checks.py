@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers import deleted_topics
-from kipviz.brokers.checks import Check, compare, has_loaded, in_order, looked_at
+from kipviz.brokers.checks import Check, compare, has_loaded, in_order, report_value
 from kipviz.brokers.context import Context
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, ShareState
 from kipviz.messages.errors import Errors
@@ -33,8 +33,8 @@ def read_checks(me: ShareCoordinator, request: ReadShareGroupState, on: Context)
     assert state is not None
     yield _leader_epoch(state, request.leader_epoch)
     yield _topic_there(request.key, on)
-    yield looked_at("start offset", state.start_offset)
-    yield looked_at("votes of producer ids", _voters(me, request.key))
+    yield report_value("start offset", state.start_offset)
+    yield report_value("votes of producer ids", _voters(me, request.key))
 
 
 @in_order
@@ -63,12 +63,12 @@ def initialize_checks(
     yield has_loaded(me.loading)
     state = me.states.get(request.key)
     if state is None:
-        yield looked_at("state", None)
+        yield report_value("state", None)
     else:
         yield _state_epoch(state, request.state_epoch)
     yield _topic_there(request.key, on)
     if is_there_as_asked(state, request, on):
-        yield looked_at("state as asked for", True)
+        yield report_value("state as asked for", True)
     else:
         yield pending_votes(me, request.key, on)
 
@@ -82,7 +82,7 @@ def delete_checks(
     yield _topic_there(request.key, on)
     yield pending_votes(me, request.key, on)
     state = me.states.get(request.key)
-    yield looked_at("state epoch", state.state_epoch if state is not None else None)
+    yield report_value("state epoch", state.state_epoch if state is not None else None)
 
 
 @in_order
@@ -93,7 +93,7 @@ def summary_checks(
     yield has_loaded(me.loading)
     yield _topic_there(request.key, on)
     state = me.states.get(request.key)
-    yield looked_at("start offset", state.start_offset if state is not None else None)
+    yield report_value("start offset", state.start_offset if state is not None else None)
 
 
 def is_there_as_asked(

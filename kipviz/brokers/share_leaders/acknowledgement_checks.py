@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kipviz.brokers.checks import Check, compare, in_order, looked_at
+from kipviz.brokers.checks import Check, compare, in_order, report_value
 from kipviz.brokers.context import Context
 from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.share_leaders.share_partition import SharePartition
@@ -82,7 +82,7 @@ def alike(records: Records, offsets: Iterable[int]) -> tuple[Alike, ...]:
 @in_order
 def batch_checks(me: SharePartition, batch: AcknowledgementBatch, on: Context) -> Iterator[Check]:
     """Check an acknowledgement batch against the state in memory, before any of its records is checked."""
-    yield looked_at("acknowledge type", batch.type)
+    yield report_value("acknowledge type", batch.type)
     if batch.type == AcknowledgeType.RENEW:
         allowed = on.image.group_config(me.group_id).renew_acknowledge_enable
         error = Errors.INVALID_RECORD_STATE
@@ -105,7 +105,7 @@ def held_checks(records: Records, offsets: Iterable[int], member_id: str) -> Ite
         record = run.record
         if record is None:
             continue  # a gap of the log between two fetches
-        yield looked_at("records", run.offsets)
+        yield report_value("records", run.offsets)
         yield from _check_holder(record, member_id)
 
 
@@ -118,11 +118,11 @@ def stage_checks(me: SharePartition, request: TxnShareAcknowledge, on: Context) 
     """
     if is_staged_again(me, request):
         error = on.rules.stage_retry()
-        yield looked_at("records", ", ".join(run.offsets for run in _group_records(me, request)))
+        yield report_value("records", ", ".join(run.offsets for run in _group_records(me, request)))
         yield Check("equal staging before", None, True, error)
         return
     for run in _group_records(me, request):
-        yield looked_at("records", run.offsets)
+        yield report_value("records", run.offsets)
         there = run.record is not None
         yield compare("in flight", None, there, there, Errors.INVALID_RECORD_STATE)
         assert run.record is not None
@@ -140,18 +140,18 @@ def states(records: Records, offsets: Iterable[int]) -> tuple[Check, ...]:
 
 
 def _state(run: Alike) -> Iterator[Check]:
-    yield looked_at("records", run.offsets)
+    yield report_value("records", run.offsets)
     record = run.record
-    yield looked_at("record state", record.state if record is not None else None)
+    yield report_value("record state", record.state if record is not None else None)
     if record is None:
         return
     holder = record.member_id or record.before_member
     if holder:
-        yield looked_at("held by", holder)
-    yield looked_at("delivery count", record.delivery_count)
+        yield report_value("held by", holder)
+    yield report_value("delivery count", record.delivery_count)
     if record.staged_producer_id >= 0:
         staged = (record.staged_producer_id, record.staged_producer_epoch)
-        yield looked_at("staged by producer id and epoch", staged)
+        yield report_value("staged by producer id and epoch", staged)
 
 
 def _check_holder(record: InFlight, member_id: str) -> Iterator[Check]:
@@ -162,7 +162,7 @@ def _check_holder(record: InFlight, member_id: str) -> Iterator[Check]:
         yield compare("write under way", None, True, False, error)
     same = record.member_id == member_id
     yield compare("held by", member_id, record.member_id, same, error)
-    yield looked_at("delivery count", record.delivery_count)
+    yield report_value("delivery count", record.delivery_count)
 
 
 def _group_records(me: SharePartition, request: TxnShareAcknowledge) -> tuple[Alike, ...]:

@@ -63,7 +63,7 @@ class InFlight(Value, frozen=True):
         """Whether the record will never be delivered again."""
         return self.state in TERMINAL and not self.ongoing
 
-    def unstaged(self, state: RecordState, **changes: object) -> InFlight:
+    def without_staging(self, state: RecordState, **changes: object) -> InFlight:
         """Return the record in another state, without its transactional acknowledgement, its owner or its lock."""
         changes = {"member_id": NO_MEMBER, "lock": -1, **changes}
         return self.but(

@@ -10,7 +10,7 @@ beyond the requested number.
 
 from __future__ import annotations
 
-from kipviz.brokers.checks import Check, Checks, looked_at
+from kipviz.brokers.checks import Check, Checks, report_value
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply
 from kipviz.brokers.local_calls import FetchFurther
 from kipviz.brokers.logs import partition_log
@@ -22,7 +22,7 @@ from kipviz.brokers.share_leaders.share_partition import (
     SharePartition,
     Status,
     log_start_moved,
-    moved,
+    record_moved,
 )
 from kipviz.core.model import Event
 from kipviz.core.values import Value
@@ -84,7 +84,7 @@ def serve(me: SharePartition, on: Context) -> Effects[SharePartition]:
     for parked in me.parked:
         if parked.acknowledging:
             continue
-        catch = caught(me, parked.request, on)
+        catch = catch_records(me, parked.request, on)
         request = parked.request
         checks += (*catch_checks(me, request, catch, on), *_check_acknowledgements(parked))
         if catch.too_early:
@@ -123,7 +123,7 @@ def catch_checks(
     return (
         Check(f"below the {bound}", catch.first, catch.end),
         Check("room for records", request.max_records, max(catch.room, 0)),
-        looked_at("records to deliver", len(catch.offsets)),
+        report_value("records to deliver", len(catch.offsets)),
     )
 
 
@@ -134,11 +134,11 @@ def _check_acknowledgements(parked: ParkedFetch) -> tuple[Check, ...]:
     return (Check("acknowledgements taken", None, False, error),) if refused else ()
 
 
-def taken(
+def take_partition(
     me: SharePartition, parked: ParkedFetch, on: Context
 ) -> tuple[SharePartition, FetchedPartition, list[Event], Checks]:
     """Return the result of one partition of a fetch of several, which may be empty, and the checks."""
-    catch = caught(me, parked.request, on)
+    catch = catch_records(me, parked.request, on)
     checks = catch_checks(me, parked.request, catch, on)
     followed: tuple[Event, ...] = ()
     if catch.too_early:
@@ -157,7 +157,7 @@ def next_fetch_offset(me: SharePartition) -> int:
     return me.next_offset
 
 
-def caught(me: SharePartition, request: ShareFetch, on: Context) -> Catch:
+def catch_records(me: SharePartition, request: ShareFetch, on: Context) -> Catch:
     """Return what a fetch takes: first released records, then new ones from the log.
 
     It takes records below the high watermark, or below the last stable offset for a read_committed group.
@@ -182,7 +182,7 @@ def caught(me: SharePartition, request: ShareFetch, on: Context) -> Catch:
     if not stopped and len(offsets) < most:
         fresh, spare = _fresh(me, most - len(offsets), end, batches, request.acquire_mode, offsets)
         offsets += fresh
-    aborted = _aborted(log, batches, offsets) if committed else ()
+    aborted = _aborted_offsets(log, batches, offsets) if committed else ()
     return bounds.but(
         offsets=tuple(o for o in offsets if o not in aborted),
         aborted=aborted,
@@ -291,7 +291,7 @@ def _fresh(
     return tuple(range(begin, last + 1)), ()
 
 
-def _aborted(
+def _aborted_offsets(
     log: PartitionLog, batches: tuple[Batch, ...], offsets: tuple[int, ...]
 ) -> tuple[int, ...]:
     """Return those of some offsets whose transaction was aborted, without markers."""
@@ -311,10 +311,10 @@ def _acquire(
     for offset in sorted((*catch.aborted, *catch.vanished)):
         before = records.get(offset) or InFlight(S.AVAILABLE)
         counted = before.delivery_count + (offset in catch.aborted)
-        after = before.unstaged(S.ARCHIVED, delivery_count=counted)
+        after = before.without_staging(S.ARCHIVED, delivery_count=counted)
         records = records.set(offset, after)
         because = ABORTED_AT_SOURCE if offset in catch.aborted else NOT_IN_LOG
-        events.append(moved(me, offset, before, after, because))
+        events.append(record_moved(me, offset, before, after, because))
     lock = free_lock(me, catch.offsets[0]) if catch.offsets else -1
     runs = _runs(me, catch.offsets)
     care = suspect_from(on.delivery_count_limit(me.group_id))
@@ -335,7 +335,7 @@ def _acquire(
             if bounds and before.batch_first < 0:
                 after = after.but(batch_first=bounds[0], batch_last=bounds[1])
             records = records.set(offset, after)
-            events.append(moved(me, offset, before, after, DELIVERED))
+            events.append(record_moved(me, offset, before, after, DELIVERED))
     for offset in catch.spare:
         records = records.set(offset, InFlight(S.AVAILABLE))
     last = max((*new, *catch.spare), default=-1)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from kipviz.brokers.context import NOBODY, Context, Effects, Request
 from kipviz.brokers.logs import partition_log
 from kipviz.brokers.share_leaders import share_partition
-from kipviz.brokers.share_leaders.share_partition import DeadLetter, SharePartition, moved
+from kipviz.brokers.share_leaders.share_partition import DeadLetter, SharePartition, record_moved
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.apis.api import Role
@@ -79,7 +79,7 @@ def enqueue(me: SharePartition, offsets: tuple[int, ...], on: Context) -> Copyin
     return _send(me, on) if idle and letters else Copying(Effects(me))
 
 
-def answered(
+def continue_copy(
     me: SharePartition, answer: ProduceResponse | CreateTopicsResponse | None, on: Context
 ) -> Copying:
     """Continue after an attempt; None: its response is lost, and the copy may or may not exist.
@@ -151,10 +151,10 @@ def _finish_first(me: SharePartition, because: str) -> Copying:
     finished = []
     for offset in range(letter.first, letter.last + 1):
         before = records[offset]
-        after = before.unstaged(S.ARCHIVED, cause="")
+        after = before.without_staging(S.ARCHIVED, cause="")
         records = records.set(offset, after)
         finished.append(offset)
-        events.append(moved(me, offset, before, after, because))
+        events.append(record_moved(me, offset, before, after, because))
     left = me.but(records=records, dead_letters=me.dead_letters[1:])
     return Copying(Effects(left, events=tuple(events)), tuple(finished))
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from kipviz.brokers import deleted_topics
 from kipviz.brokers.authorizer import may, principal_of
-from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
+from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, report_value
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.handling import takes
 from kipviz.brokers.share_leaders import (
@@ -86,7 +86,7 @@ def on_share_fetch(
     begun = _begin_call(taken, request, on)
     if request.session_epoch != FINAL_EPOCH:
         return begun
-    return share_partition_leader.closed(begun, request, reply_to, on)
+    return share_partition_leader.close_session(begun, request, reply_to, on)
 
 
 @takes(ShareAcknowledge)
@@ -109,10 +109,10 @@ def on_share_acknowledge(
     done = _apply_acknowledgements(me, call, request.partitions, on).after(checks)
     if request.session_epoch != FINAL_EPOCH:
         return done
-    return share_partition_leader.closed(done, request, reply_to, on)
+    return share_partition_leader.close_session(done, request, reply_to, on)
 
 
-def rotated(partitions: tuple[str, ...], epoch: int) -> tuple[str, ...]:
+def rotate_partitions(partitions: tuple[str, ...], epoch: int) -> tuple[str, ...]:
     """Return partitions in their turn: each epoch starts with another one, the first epoch does not.
 
     Source: PartitionRotateStrategy.rotateRoundRobin.
@@ -123,7 +123,7 @@ def rotated(partitions: tuple[str, ...], epoch: int) -> tuple[str, ...]:
     return (*partitions[first:], *partitions[:first])
 
 
-def gathered(done: Effects[ShareLeader], on: Context) -> Effects[ShareLeader]:
+def answer_fetches(done: Effects[ShareLeader], on: Context) -> Effects[ShareLeader]:
     """Store which acknowledgements are durable, and respond to the fetches that can be answered now."""
     me: ShareLeader = done.state
     replies: list[Reply] = []
@@ -188,7 +188,7 @@ def _part_checks(
     said: PartitionAcknowledgements, share: SharePartition | None, call: SessionCall, on: Context
 ) -> Iterator[Check]:
     """Check the acknowledgements of one partition, before any of its records is checked."""
-    yield looked_at("partition", said.partition)
+    yield report_value("partition", said.partition)
     yield _topic_check(said.partition, on)
     yield from share_validation.form_checks(said.acknowledgements)
     yield from _right_checks(said.partition, call, on)
@@ -210,8 +210,8 @@ def _begin_call(
         return done.but(state=_replace_call(me, call, call.but(fetched=())))
     parts: list[Effects[ShareLeader]] = []
     refused: list[tuple[str, Errors]] = []
-    ordered = rotated(wanted, request.session_epoch)
-    parts.append(Effects(me, checks=(looked_at("order of partitions", ordered),)))
+    ordered = rotate_partitions(wanted, request.session_epoch)
+    parts.append(Effects(me, checks=(report_value("order of partitions", ordered),)))
     for partition in ordered:
         checks = _fetch_checks(partition, call, on)
         if error_of(checks) is not Errors.NONE:
@@ -220,7 +220,7 @@ def _begin_call(
             continue
         key = _key(call, partition, on)
         share, loading = share_partition_leader.ensure(me, key, request.group_id, partition, on)
-        status = looked_at("share-partition", share.status)
+        status = report_value("share-partition", share.status)
         kept = share_partition.keep(me, loading.but(state=share))
         parts.append(kept.after((*checks, status)))
         me = parts[-1].state
@@ -231,7 +231,7 @@ def _begin_call(
 @in_order
 def _fetch_checks(partition: str, call: SessionCall, on: Context) -> Iterator[Check]:
     """Check that a member may read a partition, then that this broker leads it."""
-    yield looked_at("partition", partition)
+    yield report_value("partition", partition)
     yield _topic_check(partition, on)
     yield from _right_checks(partition, call, on)
     yield deleted_topics.leader_check(partition, on)
@@ -288,10 +288,10 @@ def _ready(
     loaded = tuple(share for share in shares if share.status is Status.ACTIVE)
     looked: list[Check] = []
     for share in loaded:
-        catch = share_acquiring.caught(share, request, on)
+        catch = share_acquiring.catch_records(share, request, on)
         if catch.too_early or not catch.nothing:
             return True, ()
-        looked.append(looked_at("partition", share.partition))
+        looked.append(report_value("partition", share.partition))
         looked += share_acquiring.catch_checks(share, request, catch, on)
     if len(loaded) < len(shares):
         return False, tuple(looked)
@@ -312,8 +312,8 @@ def _acquire_records(
         if share is None or share.status is not Status.ACTIVE:
             continue
         parked = ParkedFetch(request.but(max_records=left), call.reply_to)
-        share, part, moves, looked = share_acquiring.taken(share, parked, on)
-        checks += (looked_at("partition", partition), *looked)
+        share, part, moves, looked = share_acquiring.take_partition(share, parked, on)
+        checks += (report_value("partition", partition), *looked)
         me = me.but(shares=me.shares.set(share.key, share))
         events += moves
         left -= sum(run.last - run.first + 1 for run in part.acquired)

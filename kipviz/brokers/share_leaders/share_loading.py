@@ -13,8 +13,8 @@ from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.share_leaders.share_partition import (
     SharePartition,
     Status,
-    moved,
     pending_cells,
+    record_moved,
 )
 from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.core.table import Table
@@ -26,7 +26,7 @@ from kipviz.records.share_group_state import RecordState, StateBatch
 S = RecordState
 
 
-def loaded(
+def load_state(
     me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
 ) -> Effects[SharePartition] | None:
     """Load the durable state, or return None if there is no start offset.
@@ -105,7 +105,7 @@ def _load_record(batch: StateBatch, limit: int) -> InFlight:
     return record.but(batch_first=batch.first, batch_last=batch.last)
 
 
-def refreshed(
+def refresh_state(
     me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
 ) -> Effects[SharePartition] | None:
     """Apply the outcome of transactional acknowledgements that the share coordinator no longer has as pending.
@@ -139,9 +139,9 @@ def refreshed(
             continue
         found = durable.get(offset)
         if stays and offset < answer.start_offset:
-            after = before.unstaged(S.ARCHIVED)
+            after = before.without_staging(S.ARCHIVED)
             records = records.set(offset, after)
-            events.append(moved(me, offset, before, after, NOT_IN_LOG))
+            events.append(record_moved(me, offset, before, after, NOT_IN_LOG))
             continue
         if found is None and (before.ongoing or stays):
             continue
@@ -153,8 +153,8 @@ def refreshed(
         after = share_outcomes.outcome_of(me, before, found, on)
         because = "the share coordinator knows the outcome"
         if freed and offset < me.start_offset:  # deleted while it was staged (finding X17)
-            after, because = before.unstaged(S.ARCHIVED), NOT_IN_LOG
+            after, because = before.without_staging(S.ARCHIVED), NOT_IN_LOG
         records = records.set(offset, after)
-        events.append(moved(me, offset, before, after, because))
+        events.append(record_moved(me, offset, before, after, because))
     me = share_partition.advance_start(me.but(records=records))
     return Effects(me, events=tuple(events))

@@ -233,7 +233,7 @@ def stage(
                 staged_type=int(batch.type),
             )
             records = records.set(offset, after)
-            events.append(moved(me, offset, before, after, "staged in a transaction"))
+            events.append(record_moved(me, offset, before, after, "staged in a transaction"))
     return me.but(records=records), tuple(events)
 
 
@@ -251,9 +251,9 @@ def unstage(
         if before is None or before.state is not S.TX_PENDING or before.ongoing:
             continue
         if (before.staged_producer_id, before.staged_producer_epoch) == voter:
-            after = before.unstaged(S.ACQUIRED, member_id=before.member_id, lock=before.lock)
+            after = before.without_staging(S.ACQUIRED, member_id=before.member_id, lock=before.lock)
             records = records.set(offset, after)
-            events.append(moved(me, offset, before, after, ANOTHER_REFUSED))
+            events.append(record_moved(me, offset, before, after, ANOTHER_REFUSED))
     return me.but(records=records), tuple(events)
 
 
@@ -278,7 +278,9 @@ def delivery_complete_count(me: SharePartition) -> int:
 
 def locks(me: SharePartition, on: Context) -> tuple[int, ...]:
     """Return the acquisition locks that can expire now, in order."""
-    held = {r.lock for o, r in me.records.items() if r.lock >= 0 and expired(me, o, on) is not None}
+    held = {
+        r.lock for o, r in me.records.items() if r.lock >= 0 and expire_lock(me, o, on) is not None
+    }
     return tuple(sorted(held))
 
 
@@ -310,7 +312,7 @@ def settle(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
         if record.state is S.TX_PENDING:
             settled = record.but(ongoing=False, before_member=NO_MEMBER)
         else:
-            settled = record.unstaged(record.state)
+            settled = record.without_staging(record.state)
         records = records.set(offset, settled)
     return advance_start(me.but(records=records))
 
@@ -329,41 +331,41 @@ def roll_back(
         if before is None or not before.ongoing:
             continue
         if not before.before_member:
-            after = before.unstaged(before.state)  # archived for good while it waited
+            after = before.without_staging(before.state)  # archived for good while it waited
         elif before.lock_ran_out:
             # In this case there is no copy in the dead-letter queue, and the SPSO does not matter.
             at_limit = before.delivery_count >= on.delivery_count_limit(me.group_id)
-            after = before.unstaged(S.ARCHIVED if at_limit else S.AVAILABLE)
+            after = before.without_staging(S.ARCHIVED if at_limit else S.AVAILABLE)
         else:
             staged = before.state is S.TX_PENDING
             lock = on.rules.rollback_lock(before.lock) if staged else before.lock
-            after = before.unstaged(S.ACQUIRED, member_id=before.before_member, lock=lock)
+            after = before.without_staging(S.ACQUIRED, member_id=before.before_member, lock=lock)
         records = records.set(offset, after)
-        events.append(moved(me, offset, before, after, because))
+        events.append(record_moved(me, offset, before, after, because))
     return me.but(records=records), tuple(events)
 
 
 # -- the start offset, and the end of an acquisition ------------------------------------------
 
 
-def released(me: SharePartition, offset: int, on: Context) -> InFlight:
+def release_record(me: SharePartition, offset: int, on: Context) -> InFlight:
     """Release a record, or archive it after too many deliveries, or if the log starts after it."""
     record = me.records[offset]
     if offset < me.start_offset:
-        return record.unstaged(S.ARCHIVED)
+        return record.without_staging(S.ARCHIVED)
     if record.delivery_count < on.delivery_count_limit(me.group_id):
-        return record.unstaged(S.AVAILABLE)
+        return record.without_staging(S.AVAILABLE)
     return archive_record(me, record, TOO_OFTEN, on)
 
 
 def archive_record(me: SharePartition, record: InFlight, cause: str, on: Context) -> InFlight:
     """Archive a record; with a dead-letter queue, only after the attempt to copy it (ARCHIVING)."""
     if not on.image.dead_letter_queue(me.group_id):
-        return record.unstaged(S.ARCHIVED)
-    return record.unstaged(S.ARCHIVING, cause=cause)
+        return record.without_staging(S.ARCHIVED)
+    return record.without_staging(S.ARCHIVING, cause=cause)
 
 
-def expired(me: SharePartition, offset: int, on: Context) -> InFlight | None:
+def expire_lock(me: SharePartition, offset: int, on: Context) -> InFlight | None:
     """Return what a record becomes when its lock expires, or None if it does not change.
 
     While a write is not answered the record only stores that its lock expired.
@@ -375,7 +377,7 @@ def expired(me: SharePartition, offset: int, on: Context) -> InFlight | None:
         return record.but(lock=-1, lock_ran_out=True)
     if record.state is not S.ACQUIRED or not on.rules.lock_timeout():
         return None
-    return released(me, offset, on)
+    return release_record(me, offset, on)
 
 
 def advance_start(me: SharePartition) -> SharePartition:
@@ -420,7 +422,7 @@ def log_start_moved(me: SharePartition, log_start: int) -> tuple[SharePartition,
         if before.state is S.AVAILABLE and offset >= me.start_offset:
             after = before.but(state=S.ARCHIVED, lock=-1, before_member=NO_MEMBER)
             records = records.set(offset, after)
-            events.append(moved(me, offset, before, after, NOT_IN_LOG))
+            events.append(record_moved(me, offset, before, after, NOT_IN_LOG))
     ahead = max(me.next_offset, log_start)
     left = me.but(records=records, start_offset=log_start, next_offset=ahead)
     return left, tuple(events)
@@ -456,7 +458,7 @@ def not_loaded(me: ShareLeader, share: SharePartition, error: Errors) -> ShareLe
     )
 
 
-def moved(
+def record_moved(
     me: SharePartition, offset: int, before: InFlight, after: InFlight, because: str
 ) -> RecordsMoved:
     """Return the event that one record changed its state."""

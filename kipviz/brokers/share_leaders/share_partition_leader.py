@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.brokers import deleted_topics
-from kipviz.brokers.checks import Checks, compare, error_of, looked_at, one_after_another
+from kipviz.brokers.checks import Checks, compare, error_of, one_after_another, report_value
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.local_calls import ApplyMarkerToShares, FetchFurther
 from kipviz.brokers.logs import add_to_transaction
@@ -100,7 +100,7 @@ def on_share_fetch(
     taken = one_after_another(
         lambda: share_validation.form_checks(said), lambda: _in_memory(said, known, error)
     )
-    checks = (*checks, *taken, looked_at("share-partition", share.status))
+    checks = (*checks, *taken, report_value("share-partition", share.status))
     if error_of(taken) is not Errors.NONE:
         parked = parked.but(acknowledge_error=error_of(taken))
     elif said:
@@ -114,7 +114,7 @@ def on_share_fetch(
     done = keep(me, with_effects(served.state, loading, acked, served)).after(checks)
     if request.session_epoch != FINAL_EPOCH:
         return done
-    return closed(done, request, reply_to, on)
+    return close_session(done, request, reply_to, on)
 
 
 def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effects[ShareLeader]:
@@ -148,7 +148,7 @@ def on_share_acknowledge(
     (only,) = request.partitions
     partition, said = only.partition, only.acknowledgements
 
-    def answered(error: Errors) -> Effects[ShareLeader]:
+    def respond_for_all(error: Errors) -> Effects[ShareLeader]:
         answer = ShareAcknowledgeResponse(Errors.NONE, (PartitionResult(partition, error),))
         return Effects(me, replies=(Reply(reply_to, answer),))
 
@@ -164,18 +164,18 @@ def on_share_acknowledge(
         lambda: _in_memory(said, share is not None, unknown),
     )
     if not said or share is None or error_of(checks) is not Errors.NONE:
-        done = answered(error_of(checks))
+        done = respond_for_all(error_of(checks))
     else:
         acked, error = share_writes.acknowledge(
             share, request.member_id, said, reply_to, on, with_fetch=False
         )
         done = keep(me, acked)
         if error is not Errors.NONE:
-            done = with_effects(done.state, done, answered(error))
+            done = with_effects(done.state, done, respond_for_all(error))
     done = done.after(checks)
     if request.session_epoch != FINAL_EPOCH:
         return done
-    return closed(done, request, reply_to, on)
+    return close_session(done, request, reply_to, on)
 
 
 def on_txn_share_acknowledge(
@@ -190,11 +190,11 @@ def on_txn_share_acknowledge(
     """
     checks = share_staging.checks_at_once(request, on)
     if error_of(checks) is not Errors.NONE:
-        return share_staging.answered(me, request, reply_to, checks)
+        return share_staging.respond_at_once(me, request, reply_to, checks)
     share, made = share_staging_steps.find_stageable(me, request, on)
     checks += made
     if share is None or error_of(checks) is not Errors.NONE:
-        return share_staging.answered(me, request, reply_to, checks)
+        return share_staging.respond_at_once(me, request, reply_to, checks)
     if acknowledgement_checks.is_staged_again(share, request):
         return share_staging_steps.stage_again(me, share, request, reply_to).after(checks)
     staged, events = share_partition.stage(share, request)
@@ -213,7 +213,7 @@ def on_enlisted(
     Only reached by designs whose share-partition leader adds the participant itself (KIP-1289 as written, and its draft
     implementation).
     """
-    mine, rest = add_to_transaction.answered(me.staging, answer, tag)
+    mine, rest = add_to_transaction.split_waiting(me.staging, answer, tag)
     return add_to_transaction.continue_each(
         me.but(staging=rest), mine, answer.error, on, share_staging_steps.go_on
     )
@@ -274,7 +274,7 @@ def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effe
         part = keep(me, with_effects(served.state, resolved, served))
         me = part.state
         parts.append(part)
-    waiting = share_outcomes.awaited(me, marker)
+    waiting = share_outcomes.report_awaited(me, marker)
     return with_effects(waiting.state, *parts, waiting)
 
 
@@ -426,7 +426,7 @@ def _asking(me: ShareLeader, key: str, tag: str) -> SharePartition | None:
     return me.leaving.get((key, int(tag)))
 
 
-def closed(
+def close_session(
     done: Effects[ShareLeader],
     request: ShareFetch | ShareAcknowledge,
     reply_to: ReplyTo,

@@ -32,7 +32,7 @@ def why_no_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> str
     held = {o: r for o, r in share.records.items() if r.lock == lock}
     if not held:
         return f"no record of {share.partition} is held under the lock of offset {lock}"
-    if any(share_partition.expired(share, o, on) is not None for o in held):
+    if any(share_partition.expire_lock(share, o, on) is not None for o in held):
         return None
     offset, record = next(iter(held.items()))
     state = f"{share.partition}@{offset} is {record.state.name}"

@@ -11,7 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at, translated
+from kipviz.brokers.checks import (
+    Check,
+    Checks,
+    add_translation,
+    compare,
+    error_of,
+    in_order,
+    report_value,
+)
 from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
 from kipviz.brokers.local_calls import ApplyMarkerToShares
 from kipviz.brokers.share_leaders import (
@@ -22,7 +30,7 @@ from kipviz.brokers.share_leaders import (
     share_partition,
 )
 from kipviz.brokers.share_leaders.in_flight import InFlight, state_batches
-from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePartition, moved
+from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePartition, record_moved
 from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.core.model import Event
 from kipviz.core.table import Table
@@ -141,7 +149,7 @@ def acknowledge(
             after = _begin_transition(before, _apply_acknowledgement(me, offset, batch.type, on))
             records = records.set(offset, after)
             offsets.append(offset)
-            events.append(moved(me, offset, before, after, "acknowledged by the member"))
+            events.append(record_moved(me, offset, before, after, "acknowledged by the member"))
     answer = ShareAcknowledgeResponse(Errors.NONE, (PartitionResult(me.partition, Errors.NONE),))
     if renewed:
         records, again = _renew_locks(me, records, tuple(renewed), member_id)
@@ -189,13 +197,13 @@ def _apply_acknowledgement(
     record = me.records[offset]
     match kind:
         case AcknowledgeType.ACCEPT:
-            return record.unstaged(S.ACKNOWLEDGED)
+            return record.without_staging(S.ACKNOWLEDGED)
         case AcknowledgeType.RELEASE:
-            return share_partition.released(me, offset, on)
+            return share_partition.release_record(me, offset, on)
         case AcknowledgeType.REJECT:
             return share_partition.archive_record(me, record, share_partition.REJECTED, on)
         case AcknowledgeType.GAP:
-            return record.unstaged(S.ARCHIVED)
+            return record.without_staging(S.ARCHIVED)
         case _:
             raise AssertionError(f"a type that was not validated: {kind!r}")
 
@@ -283,7 +291,7 @@ def expire(me: SharePartition, lock: int, on: Context) -> Effects[SharePartition
     """Release what is held under a lock; memory first, then a write whose failure is ignored."""
     changes, records = [], me.records
     for offset, before in me.records.items():
-        after = share_partition.expired(me, offset, on) if before.lock == lock else None
+        after = share_partition.expire_lock(me, offset, on) if before.lock == lock else None
         if after is not None and (after.ongoing or after.state is S.TX_PENDING):
             records = records.set(offset, after)
         elif after is not None:
@@ -292,7 +300,7 @@ def expire(me: SharePartition, lock: int, on: Context) -> Effects[SharePartition
     limit = on.delivery_count_limit(me.group_id)
     looked = (
         *acknowledgement_checks.states(me.records, held),
-        looked_at("delivery count limit", limit),
+        report_value("delivery count limit", limit),
     )
     return _change(me.but(records=records), changes, LOCK_RAN_OUT, NOTE, on).after(looked)
 
@@ -306,10 +314,10 @@ def release(me: SharePartition, member_id: str, on: Context) -> Effects[SharePar
     records, events, offsets = me.records, [], []
     for offset, before in me.records.items():
         if before.state is S.ACQUIRED and not before.ongoing and before.member_id == member_id:
-            after = _begin_transition(before, share_partition.released(me, offset, on))
+            after = _begin_transition(before, share_partition.release_record(me, offset, on))
             records = records.set(offset, after)
             offsets.append(offset)
-            events.append(moved(me, offset, before, after, SESSION_CLOSED))
+            events.append(record_moved(me, offset, before, after, SESSION_CLOSED))
     if not offsets:
         return Effects(me)
     write = PendingWrite("release", _NOTHING, tuple(offsets))
@@ -334,7 +342,7 @@ def apply_marker(
         after = (
             _apply_acknowledgement(me, offset, kind, on)
             if marker.committed
-            else share_outcomes.aborted(me, before, on)
+            else share_outcomes.abort_record(me, before, on)
         )
         changes.append((offset, before, after))
     word = "COMMIT" if marker.committed else "ABORT"
@@ -347,7 +355,7 @@ def apply_marker(
         told = told.but(records=told.records.set(offset, after))
     message = _state_write(told, waits)
     write = PendingWrite(share_outcomes.DECIDE, message, waits, marker.ticket)
-    return _enqueue(share_outcomes.begun(me, waits), write, on).after(checks)
+    return _enqueue(share_outcomes.mark_ongoing(me, waits), write, on).after(checks)
 
 
 def _change(
@@ -363,7 +371,7 @@ def _change(
     records = me.records
     for offset, _, after in changes:
         records = records.set(offset, after)
-    events = tuple(moved(me, o, before, after, because) for o, before, after in changes)
+    events = tuple(record_moved(me, o, before, after, because) for o, before, after in changes)
     durable = tuple(o for o, _, after in changes if after.state is not S.ACQUIRED)
     me = me.but(records=records)
     done = _write(me, PendingWrite(purpose, _NOTHING, durable), on) if durable else Effects(me)
@@ -450,21 +458,21 @@ def on_answer(
             sound = compare("state well-formed", None, False, False, error)
             return _fail_write(me, write, error, on, (*checks, sound)), error
         read = (
-            share_loading.refreshed(me, answer, on)
+            share_loading.refresh_state(me, answer, on)
             if refreshes
-            else share_loading.loaded(me, answer, on)
+            else share_loading.load_state(me, answer, on)
         )
         if read is None and refreshes:
             error = Errors.FENCED_STATE_EPOCH
-            failed = _fail_write(me, write, error, on, (*checks, *_made_anew(me, answer)))
+            failed = _fail_write(me, write, error, on, (*checks, *_check_recreation(me, answer)))
             return failed, Errors.NOT_LEADER_OR_FOLLOWER
         if read is None:
             return Effects(me, checks=checks), Errors.OFFSET_NOT_AVAILABLE
-        done = read.after((*checks, looked_at("start offset", answer.start_offset)))
+        done = read.after((*checks, report_value("start offset", answer.start_offset)))
     else:
         events: tuple[Event, ...] = ()
         if write.purpose == share_outcomes.DECIDE:
-            me, events = share_outcomes.decided(me, write, on)
+            me, events = share_outcomes.apply_outcome(me, write, on)
         elif write.purpose in (NOTE, OUTCOME):
             me = share_partition.advance_start(me)
         else:
@@ -473,7 +481,7 @@ def on_answer(
             me = _acknowledged_fetch(me, write.fetch, Errors.NONE)
         said = write.answer if write.enlists is None else None
         replies = (Reply(write.reply_to, said),) if write.reply_to and said else ()
-        local = share_outcomes.answered(me, write, Errors.NONE)
+        local = share_outcomes.report_result(me, write, Errors.NONE)
         done = Effects(me, replies=replies, local=local, events=events, checks=checks)
     if isinstance(answer, ReadShareGroupStateResponse) and write.purpose == "refresh":
         given_up = share_outcomes.archived_at_limit(me, answer.batches, on)
@@ -494,8 +502,8 @@ def _check_answer(me: SharePartition, write: PendingWrite, error: Errors) -> Che
 
 
 @in_order
-def _made_anew(me: SharePartition, answer: ReadShareGroupStateResponse) -> Iterator[Check]:
-    """Return the checks whether a state was created again since it was loaded (`share_loading.refreshed`)."""
+def _check_recreation(me: SharePartition, answer: ReadShareGroupStateResponse) -> Iterator[Check]:
+    """Return the checks whether a state was created again since it was loaded (`share_loading.refresh_state`)."""
     epoch, known, error = answer.state_epoch, me.state_epoch, Errors.FENCED_STATE_EPOCH
     yield compare("state epoch of the answer", epoch, known, epoch <= known, error)
     yield compare("votes pending or decided", None, False, False, error)
@@ -519,7 +527,7 @@ def on_dead_letter(
 ) -> Effects[SharePartition]:
     """Continue after an attempt to copy records to the dead-letter queue; None: its response is lost."""
     return (
-        _write_copied(share_dead_letters.answered(me, answer, on), on)
+        _write_copied(share_dead_letters.continue_copy(me, answer, on), on)
         if me.dead_letters
         else Effects(me)
     )
@@ -545,14 +553,14 @@ def _fail_write(
         error = TOLD.get(error, Errors.UNKNOWN_SERVER_ERROR)
     events: tuple[Event, ...] = ()
     if write.purpose == share_outcomes.DECIDE:
-        me = share_outcomes.undecided(me, write)
+        me = share_outcomes.keep_pending(me, write)
     elif write.purpose in (NOTE, OUTCOME):
         me = share_partition.advance_start(me)
     else:
         me, events = share_partition.roll_back(me, write.offsets, WRITE_FAILED, on)
     replies: tuple[Reply, ...] = ()
     if write.reply_to is not None or write.fetch is not None:
-        checks = translated(checks, "error to a client", None, error)
+        checks = add_translation(checks, "error to a client", None, error)
     if write.reply_to is not None and write.answer is not None:
         replies = (Reply(write.reply_to, with_error(write.answer, error)),)
     if write.fetch is not None:
@@ -560,7 +568,7 @@ def _fail_write(
     # The write only reported an expired lock: its records are copied whether it succeeded or not.
     copied = _write_copied(share_dead_letters.enqueue(me, write.offsets, on), on)
     sent = send(copied.state, on)
-    local = share_outcomes.answered(me, write, error)
+    local = share_outcomes.report_result(me, write, error)
     done = Effects(me, replies=replies, local=local, events=events, checks=checks)
     return with_effects(sent.state, done, copied, sent)
 

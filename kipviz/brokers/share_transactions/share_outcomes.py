@@ -17,7 +17,7 @@ from kipviz.brokers.share_leaders.share_partition import (
     PendingWrite,
     ShareLeader,
     SharePartition,
-    moved,
+    record_moved,
 )
 from kipviz.core.model import Event
 from kipviz.messages.apis.api import Role
@@ -30,7 +30,7 @@ DECIDE = "decide"
 S = RecordState
 
 
-def begun(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
+def mark_ongoing(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
     """Keep records TX_PENDING while the write of their outcome is in progress."""
     records = me.records
     for offset in offsets:
@@ -38,7 +38,7 @@ def begun(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
     return me.but(records=records)
 
 
-def awaited(me: ShareLeader, marker: ApplyMarkerToShares) -> Effects[ShareLeader]:
+def report_awaited(me: ShareLeader, marker: ApplyMarkerToShares) -> Effects[ShareLeader]:
     """Report to the request with the marker the share-partitions that it waits for, if any.
 
     A repeated marker waits for the writes that the earlier one started.
@@ -65,7 +65,7 @@ def _decides(me: SharePartition, write: PendingWrite, producer_id: int) -> bool:
     )
 
 
-def decided(
+def apply_outcome(
     me: SharePartition, write: PendingWrite, on: Context
 ) -> tuple[SharePartition, tuple[Event, ...]]:
     """Resolve the records whose outcome is durable now, and advance the SPSO."""
@@ -78,11 +78,11 @@ def decided(
             continue
         after = outcome_of(me, before, found[offset], on)
         records = records.set(offset, after)
-        events.append(moved(me, offset, before, after, "the outcome is durable"))
+        events.append(record_moved(me, offset, before, after, "the outcome is durable"))
     return share_partition.advance_start(me.but(records=records)), tuple(events)
 
 
-def undecided(me: SharePartition, write: PendingWrite) -> SharePartition:
+def keep_pending(me: SharePartition, write: PendingWrite) -> SharePartition:
     """Leave the records TX_PENDING after a failed write: the next marker decides."""
     records = me.records
     for offset in write.offsets:
@@ -92,7 +92,7 @@ def undecided(me: SharePartition, write: PendingWrite) -> SharePartition:
     return me.but(records=records)
 
 
-def aborted(me: SharePartition, before: InFlight, on: Context) -> InFlight:
+def abort_record(me: SharePartition, before: InFlight, on: Context) -> InFlight:
     """Return what a staged record becomes when its transaction aborts.
 
     OPEN: abort_target, abort_limit (whether the delivery limit applies, as it does when a lock expires).
@@ -122,12 +122,12 @@ def _at_the_limit(me: SharePartition, record: InFlight, on: Context) -> bool:
 def outcome_of(me: SharePartition, before: InFlight, found: StateBatch, on: Context) -> InFlight:
     """Return what a staged record becomes once its durable state is known."""
     if found.state is S.AVAILABLE:
-        return aborted(me, before, on)
+        return abort_record(me, before, on)
     cause = share_partition.REJECTED if found.state is S.ARCHIVING else ""
-    return before.unstaged(found.state, cause=cause)
+    return before.without_staging(found.state, cause=cause)
 
 
-def answered(me: SharePartition, write: PendingWrite, error: Errors) -> tuple[LocalCall, ...]:
+def report_result(me: SharePartition, write: PendingWrite, error: Errors) -> tuple[LocalCall, ...]:
     """Report the result of a write to the request with the marker, if the write is for one."""
     if write.purpose != DECIDE or write.reply_to is None:
         return ()

@@ -76,7 +76,7 @@ def _epochs(log: PartitionLog, request: TxnShareAcknowledge) -> tuple[tuple[int,
     return known, grouped
 
 
-def answered(
+def respond_at_once(
     me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, checks: Checks
 ) -> Effects[ShareLeader]:
     """Respond to a staging at once: it changes nothing, or nothing more."""

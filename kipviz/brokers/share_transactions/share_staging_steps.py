@@ -7,7 +7,7 @@ partition adds the partition of `__share_group_state` before it stages anything.
 
 from __future__ import annotations
 
-from kipviz.brokers.checks import Checks, compare, error_of, looked_at
+from kipviz.brokers.checks import Checks, compare, error_of, report_value
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.logs import add_to_transaction
 from kipviz.brokers.logs.add_to_transaction import Enlisting
@@ -53,10 +53,10 @@ def add_then_stage(
     """
     left = add_to_transaction.client_adds_participant(request.transactional_id, on)
     if left or not participants(share, request, reply_to, on).partitions:
-        return staged(me, share, request, reply_to, on).after(checks)
+        return stage_records(me, share, request, reply_to, on).after(checks)
     if on.rules.participant_order():
         return enlist(me, share, request, reply_to, on, checks)
-    done = staged(me, share, request, reply_to, on, enlists=True).after(checks)
+    done = stage_records(me, share, request, reply_to, on, enlists=True).after(checks)
     share = done.state.shares[share.key]
     if any(write.enlists == request for write in share.writes):
         return done
@@ -94,9 +94,11 @@ def enlist(
     )
     if asked is None:
         rejected = (*checks, *add_to_transaction.no_coordinator_checks())
-        return share_staging.answered(me, request, reply_to, rejected)
-    made = (*checks, looked_at("enlisted", False))
-    waits = Effects(me.but(staging=add_to_transaction.joined(me.staging, waiting)), checks=made)
+        return share_staging.respond_at_once(me, request, reply_to, rejected)
+    made = (*checks, report_value("enlisted", False))
+    waits = Effects(
+        me.but(staging=add_to_transaction.add_waiting(me.staging, waiting)), checks=made
+    )
     return add_to_transaction.ask(waits, asked, on)
 
 
@@ -109,22 +111,22 @@ def go_on(me: ShareLeader, waiting: Enlisting, error: Errors, on: Context) -> Ef
     assert isinstance(request, TxnShareAcknowledge)
     checks = add_to_transaction.answer_checks(waiting, error)
     if error is not Errors.NONE:
-        return share_staging.answered(
+        return share_staging.respond_at_once(
             me, request, reply_to, add_to_transaction.meaning_checks(checks)
         )
     if not on.rules.participant_order():
-        return share_staging.answered(me, request, reply_to, checks)
+        return share_staging.respond_at_once(me, request, reply_to, checks)
     share, made = find_stageable(me, request, on)
     checks += made
     if error_of(checks) is not Errors.NONE:
-        return share_staging.answered(me, request, reply_to, checks)
+        return share_staging.respond_at_once(me, request, reply_to, checks)
     assert share is not None, "one that is not there is not active"
     if acknowledgement_checks.is_staged_again(share, request):
         return stage_again(me, share, request, reply_to).after(checks)
-    return staged(me, share, request, reply_to, on).after(checks)
+    return stage_records(me, share, request, reply_to, on).after(checks)
 
 
-def staged(
+def stage_records(
     me: ShareLeader,
     share: SharePartition,
     request: TxnShareAcknowledge,
@@ -154,5 +156,5 @@ def stage_again(
     """Respond to an equal second staging that the design accepts; it waits for an acknowledgement in progress."""
     ongoing = any(share.records[o].ongoing for o in offsets_of(request.only.acknowledgements))
     if not ongoing:
-        return share_staging.answered(me, request, reply_to, ())
+        return share_staging.respond_at_once(me, request, reply_to, ())
     return keep(me, Effects(share_writes.stage_again(share, request, reply_to)))

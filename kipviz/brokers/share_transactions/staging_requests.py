@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers.checks import Check, looked_at
+from kipviz.brokers.checks import Check, report_value
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
 from kipviz.brokers.handling import takes
 from kipviz.brokers.share_leaders import share_partition, share_partition_leader
@@ -43,11 +43,11 @@ def on_txn_share_acknowledge(
         alone = request.but(partitions=(named,))
         done = share_partition_leader.on_txn_share_acknowledge(me, alone, reply_to, on)
         me = done.state
-        parts.append(done.after((looked_at("partition", named.partition),)))
+        parts.append(done.after((report_value("partition", named.partition),)))
     return with_effects(me, *parts)
 
 
-def gathered(done: Effects[ShareLeader], on: Context) -> Effects[ShareLeader]:
+def collect_results(done: Effects[ShareLeader], on: Context) -> Effects[ShareLeader]:
     """Collect the results of parts, and send one response once all are known."""
     me = done.state
     replies: list[Reply] = []

@@ -20,14 +20,14 @@ from kipviz.brokers.checks import (
     error_of,
     has_loaded,
     in_order,
-    looked_at,
+    report_value,
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import ListedHere, ListHere
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import ProducerEntry
-from kipviz.brokers.membership.patterns import BadPattern, compiled
+from kipviz.brokers.membership.patterns import BadPattern, compile_pattern
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.apis.api import Role
@@ -61,7 +61,7 @@ def listing(
     is_pattern, pattern = True, None
     if request.pattern:
         try:
-            pattern = compiled(request.pattern)
+            pattern = compile_pattern(request.pattern)
         except BadPattern:
             is_pattern = False
     checks = _listing_checks(me, request, is_pattern)
@@ -91,7 +91,7 @@ def _listing_checks(
     if request.pattern:
         error = Errors.INVALID_REGULAR_EXPRESSION
         yield compare("regular expression", request.pattern, None, is_pattern, error)
-    yield looked_at("transactional ids known", len(me.transactions))
+    yield report_value("transactional ids known", len(me.transactions))
 
 
 def on_list_here(
@@ -166,8 +166,8 @@ def on_describe_producers(
     answer = DescribeProducersResponse(Errors.NONE, request.partition, active)
     opened = tuple(f"{pid}@{first}" for first, pid in log.open)
     checks = (
-        looked_at("producer ids known", tuple(sorted(producers))),
-        looked_at("open transactions", opened),
+        report_value("producer ids known", tuple(sorted(producers))),
+        report_value("open transactions", opened),
     )
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 

@@ -5,7 +5,7 @@ TransactionMarkerRequestCompletionHandler.
 KIPS: KIP-98.
 DURABILITY: none; after a broken connection the coordinator retries.
 
-Which transactions go into one request is decided where the markers are sent (`transaction_append.gathered`): those that
+Which transactions go into one request is decided where the markers are sent (`transaction_append.merge_markers`): those that
 one step of a coordinator ends on one broker, such as all decided ones that a new coordinator finds.
 
 NOT MODELLED: that a broker's coordinators share one queue, so that the decisions between two rounds of its thread go
@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from kipviz.brokers.context import Context, Effects, MarkersOf, with_effects
 from kipviz.brokers.transactions import transaction_coordinator
-from kipviz.brokers.transactions.transaction_append import gathered
+from kipviz.brokers.transactions.transaction_append import merge_markers
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.transactions.transactions import (
     TxnMarker,
@@ -69,7 +69,7 @@ def _each(
         part = handler(me, each, mine, on.after(*parts))
         me = part.state
         parts.append(part)
-    return gathered(with_effects(me, *parts))
+    return merge_markers(with_effects(me, *parts))
 
 
 def _tag_of(me: TransactionCoordinator, producer_id: int, tag: MarkersOf) -> MarkersOf:

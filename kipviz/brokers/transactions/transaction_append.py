@@ -87,7 +87,7 @@ class PendingAppend(Value, frozen=True):
     two_phase: bool = False
 
 
-def dated(
+def add_time(
     wait: PendingAppend, known: TransactionMetadata, now_ms: int, transaction_version: int
 ) -> tuple[PendingAppend, TransactionRecord | Tombstone]:
     """Return a transition with the time at which it is prepared, and the record that is appended.
@@ -212,7 +212,7 @@ def markers_of(
     return tuple(requests), tuple(sent), nobody
 
 
-def gathered(done: Effects[S]) -> Effects[S]:
+def merge_markers(done: Effects[S]) -> Effects[S]:
     """Merge the markers of several transactions that one step sends to one broker into one request.
 
     Its tag is the first one's; the others are found by their producer ids. Source:
@@ -237,7 +237,7 @@ def partitions_of_lost(lost: TxnMarker | TxnMarkerResult) -> tuple[str, ...]:
     return tuple(result.partition for result in lost.results)
 
 
-def decided(
+def decision_event(
     before: TransactionMetadata | TransactionRecord, producer_id: int, state: TransactionState
 ) -> TransactionDecided:
     """Return the event that a decision is durable; it is about the batches of the previous epoch."""
@@ -247,12 +247,12 @@ def decided(
     )
 
 
-def decided_by(wait: PendingAppend, before: TransactionMetadata) -> TransactionDecided:
+def transition_decision(wait: PendingAppend, before: TransactionMetadata) -> TransactionDecided:
     """Return the event of a transition's decision; a fence may already have its own epoch in memory."""
     record = wait.record
     if is_fence(wait):
         before = before.but(producer_epoch=record.producer_epoch - 1)
-    return decided(before, record.producer_id, record.state)
+    return decision_event(before, record.producer_id, record.state)
 
 
 def unreported_decisions(log: PartitionLog) -> tuple[Event, ...]:
@@ -277,7 +277,7 @@ def unreported_decisions(log: PartitionLog) -> tuple[Event, ...]:
                 was = before[name]
                 ids, state = (record.producer_id, record.producer_epoch), record.state
                 moved = TransactionMoved(name, *ids, was.state, state, record.partitions)
-                found[name] = (moved, decided(was, record.producer_id, state))
+                found[name] = (moved, decision_event(was, record.producer_id, state))
     return tuple(event for events in found.values() for event in events)
 
 

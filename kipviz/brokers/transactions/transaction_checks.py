@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from kipviz.brokers.checks import (
     Check,
     Checks,
+    add_translation,
     compare,
     error_of,
     has_loaded,
     in_order,
-    looked_at,
-    translated,
+    report_value,
 )
 from kipviz.brokers.context import Context
 from kipviz.brokers.rules import BrokerRules
@@ -90,7 +90,7 @@ def ending_checks(
     assert known is not None
     of_version = end_txn_checks if request.version >= 5 else end_txn_checks_below_5
     yield from of_version(known, request)
-    yield looked_at("partitions", known.partitions)
+    yield report_value("partitions", known.partitions)
 
 
 def _no_transition(known: TransactionMetadata) -> Check:
@@ -203,7 +203,7 @@ def verify_checks(known: TransactionMetadata | None, request: TxnPartitions) -> 
     yield compare("partitions", asked, members, added, Errors.TRANSACTION_ABORTABLE)
 
 
-def _asked_for(request: EndTxn) -> str:
+def _requested_outcome(request: EndTxn) -> str:
     return "COMMIT" if request.committed else "ABORT"
 
 
@@ -230,7 +230,7 @@ def end_txn_checks_below_5(known: TransactionMetadata, request: EndTxn) -> Itera
             error = Errors.INVALID_TXN_STATE
         elif known.state in PREPARED:
             error = Errors.CONCURRENT_TRANSACTIONS
-    yield Check("state", _asked_for(request), known.state, error)
+    yield Check("state", _requested_outcome(request), known.state, error)
 
 
 @in_order
@@ -263,7 +263,7 @@ def end_txn_checks(known: TransactionMetadata, request: EndTxn) -> Iterator[Chec
         error = Errors.NONE if same else Errors.INVALID_TXN_STATE
     else:
         error = Errors.INVALID_TXN_STATE if commit else Errors.NONE
-    yield Check("state", _asked_for(request), state, error)
+    yield Check("state", _requested_outcome(request), state, error)
     if wastes_producer_id(known, request):
         beyond = known.producer_epoch + 1
         yield compare("next epoch", None, beyond, False, Errors.UNKNOWN_SERVER_ERROR)
@@ -282,7 +282,7 @@ def wastes_producer_id(known: TransactionMetadata, request: EndTxn) -> bool:
 def version_checks(version: int, checks: Checks, since: int = 2) -> Checks:
     """Add the check that translates an error for a client of an older version (`spoken_in`)."""
     told = error_for_version(version, error_of(checks), since)
-    return translated(checks, "request version", version, told)
+    return add_translation(checks, "request version", version, told)
 
 
 def _is_expected_producer(known: TransactionMetadata, request: InitProducerId) -> bool:

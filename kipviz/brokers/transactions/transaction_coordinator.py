@@ -25,7 +25,7 @@ from kipviz.brokers.transactions.transaction_append import (
     answers_of,
     append_of,
     append_timers,
-    gathered,
+    merge_markers,
     nameless,
     needs_image,
     partitions_of_lost,
@@ -42,9 +42,9 @@ from kipviz.brokers.transactions.transaction_metadata import (
     COMPLETED,
     PREPARED,
     TransactionMetadata,
+    add_partitions,
     decision_of,
     is_end_txn_retry,
-    joined,
     next_identity,
     record_of,
     why_not_timed_out,
@@ -172,7 +172,7 @@ def on_add_partitions(
         return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
     wait = PendingAppend(
         next_offset(me, on),
-        joined(known, asked.partitions, 2 if request.version >= 4 else 0, on.now_ms),
+        add_partitions(known, asked.partitions, 2 if request.version >= 4 else 0, on.now_ms),
         known.last_producer_epoch,
         "add",
         reply_to,
@@ -199,7 +199,7 @@ def on_add_offsets(
     partition = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
     wait = PendingAppend(
         next_offset(me, on),
-        joined(known, (partition,), 0, on.now_ms),
+        add_partitions(known, (partition,), 0, on.now_ms),
         known.last_producer_epoch,
         "offsets",
         reply_to,
@@ -288,7 +288,7 @@ def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects[Transac
             part = send_markers(me, known.but(to_send=()), known.to_send, on.after(*parts))
             me = part.state
             parts.append(part)
-    return gathered(with_effects(me, *parts))
+    return merge_markers(with_effects(me, *parts))
 
 
 # -- timers ------------------------------------------------------------------------------------
@@ -373,7 +373,7 @@ def _keep(
     me: TransactionCoordinator, known: TransactionMetadata, reply_to: ReplyTo, on: Context
 ) -> Effects[TransactionCoordinator]:
     """Keep a transaction open for its next producer, and log the identity that may end it now."""
-    kept = two_phase.kept(known, on)
+    kept = two_phase.keep_transaction(known, on)
     if kept.record is None:
         return Effects(me, replies=(Reply(reply_to, two_phase.kept_answer(known)),))
     wait = PendingAppend(

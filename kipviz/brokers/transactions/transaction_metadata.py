@@ -116,7 +116,7 @@ def why_not_timed_out(known: TransactionMetadata) -> str | None:
     return None
 
 
-def joined(
+def add_partitions(
     known: TransactionMetadata, partitions: tuple[str, ...], version: int, now_ms: int
 ) -> TransactionRecord:
     """Return the record of a transaction with added partitions; the first of them starts it.
@@ -152,7 +152,7 @@ def metadata_of(record: TransactionRecord) -> TransactionMetadata:
 def record_of(known: TransactionMetadata, state: TransactionState) -> TransactionRecord:
     """Return the record of a transition, with the earlier producer id.
 
-    The time of its last update is set when it is logged (`transaction_append.dated`).
+    The time of its last update is set when it is logged (`transaction_append.add_time`).
     """
     return TransactionRecord(
         known.transactional_id,

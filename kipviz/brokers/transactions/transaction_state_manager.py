@@ -16,16 +16,16 @@ from kipviz.brokers.context import Context, Effects, MarkersOf, with_effects
 from kipviz.brokers.logs.replication import append_checks, moved_check
 from kipviz.brokers.transactions.transaction_append import (
     PendingAppend,
+    add_time,
     after_failure,
     answers_of,
     before_logging,
     completing,
-    dated,
-    decided_by,
-    gathered,
     markers_of,
+    merge_markers,
     owed_answers,
     refusals,
+    transition_decision,
     unreported_decisions,
 )
 from kipviz.brokers.transactions.transaction_metadata import (
@@ -73,7 +73,7 @@ def on_replicated(me: TransactionCoordinator, on: Context) -> Effects[Transactio
         part = _apply(me.but(waiting=me.waiting[1:]), wait, on.after(*parts))
         me = part.state
         parts.append(part)
-    return gathered(with_effects(me, *parts))
+    return merge_markers(with_effects(me, *parts))
 
 
 def replay(
@@ -107,7 +107,7 @@ def on_loaded(me: TransactionCoordinator, on: Context) -> Effects[TransactionCoo
             part = send_markers(me, ready, known.partitions, on.after(*parts))
             me = part.state
             parts.append(part)
-    return gathered(with_effects(me, *parts))
+    return merge_markers(with_effects(me, *parts))
 
 
 def on_resigned(me: TransactionCoordinator, on: Context) -> Effects[TransactionCoordinator | None]:
@@ -146,7 +146,7 @@ def append_record(
     if not on.image.has_enough_replicas(me.shard):
         failed = fail_append(with_metadata(me, known), wait, on)
         return failed.but(new_producer_ids=new_producer_ids)
-    wait, written = dated(wait, known, on.now_ms, on.image.features.transaction_version)
+    wait, written = add_time(wait, known, on.now_ms, on.image.features.transaction_version)
     batch = Batch(wait.offset, (written,))
     state = with_metadata(me, known.but(pending_state=target)).but(waiting=(*me.waiting, wait))
     return Effects(state, appends=((me.shard, batch),), new_producer_ids=new_producer_ids)
@@ -206,7 +206,7 @@ def _apply(
     sending = send_markers(me, ready, known.partitions, on)
     return with_effects(
         sending.state,
-        done.but(events=(moved, decided_by(wait, before))),
+        done.but(events=(moved, transition_decision(wait, before))),
         sending,
     )
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers.checks import Check, compare, in_order, looked_at
+from kipviz.brokers.checks import Check, compare, in_order, report_value
 from kipviz.brokers.context import Context
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata, record_of
 from kipviz.core.values import Value
@@ -87,7 +87,7 @@ def request_checks(request: InitProducerId, on: Context) -> Iterator[Check]:
             enough = version >= 2
             yield compare("transaction version", 2, version, enough, Errors.UNSUPPORTED_VERSION)
         if request.heartbeat_interval_ms:
-            yield looked_at("heartbeat interval", request.heartbeat_interval_ms)
+            yield report_value("heartbeat interval", request.heartbeat_interval_ms)
         if request.enable_2pc:
             return
     asked, most = request.transaction_timeout_ms, settings.transaction_max_timeout_ms
@@ -110,7 +110,7 @@ def keeps(request: InitProducerId) -> bool:
     return isinstance(request, InitProducerId2Pc) and request.keep_prepared_txn
 
 
-def kept(known: TransactionMetadata, on: Context) -> Kept:
+def keep_transaction(known: TransactionMetadata, on: Context) -> Kept:
     """Keep an open transaction: it stays ONGOING, and gets another identity that may end it."""
     facing = known.as_its_client_knows_it
     fresh = on.next_producer_id

@@ -200,15 +200,15 @@ class _Work:
     def _sample_runs(self, design: Design, without: Design) -> Sampled:
         """Make seeded runs until one breaks a property that the design itself keeps in all of them."""
         if self._not_to_blame is None:
-            self._not_to_blame = {v.broken for v in self._seeded(design) if v.status == BREAKS}
+            self._not_to_blame = {v.broken for v in self._run_seeds(design) if v.status == BREAKS}
         made = 0
-        for verdict in self._seeded(without):
+        for verdict in self._run_seeds(without):
             made += 1
             if verdict.status == BREAKS and verdict.broken not in self._not_to_blame:
                 return Sampled(self._profile, made, verdict)
         return Sampled(self._profile, made)
 
-    def _seeded(self, design: Design) -> Iterator[Verdict]:
+    def _run_seeds(self, design: Design) -> Iterator[Verdict]:
         for seed in range(self._runs):
             if self._progress is not None and not self._progress(design.name, seed, 0):
                 self.stopped = True

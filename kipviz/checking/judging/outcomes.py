@@ -106,14 +106,14 @@ class Decided:
         for event in outcome.events:
             match event:
                 case BatchAppended():
-                    state = state.but(open=outputs.appended(state.open, event))
+                    state = state.but(open=outputs.fold_batch(state.open, event))
                     if event.control and outcome.world.image.features.transaction_version < 2:
                         opened, ended = outputs.end_late_batches(state.open, event)
                         state = _count_outputs(state.but(open=opened), ended)
                 case TransactionDecided():
                     state = _count_decision(state, event)
                 case LeaderMoved(partition=partition):
-                    opened = outputs.truncated(state.open, partition, outcome.world)
+                    opened = outputs.forget_truncated(state.open, partition, outcome.world)
                     state = state.but(open=opened)
                 case _:
                     pass
@@ -127,7 +127,7 @@ class Decided:
 _DECIDED = Decided()
 
 
-def seeded(
+def run_seeds(
     tasks: Iterable[Task], go_on: Callable[[int], bool] = lambda _: True
 ) -> dict[Ended, list[tuple[Task, int]]]:
     """Make seeded runs and group them by outcome; `go_on` gets the number of completed runs.
@@ -173,7 +173,7 @@ def group_seeds(
         whole = go_on(done)
         return whole
 
-    found = seeded((Task(scenario, design, faults, seed) for seed in seeds), goes_on)
+    found = run_seeds((Task(scenario, design, faults, seed) for seed in seeds), goes_on)
     groups = []
     for ended, made in found.items():
         task, steps = min(made, key=lambda pair: (pair[1], pair[0].seed))
@@ -294,7 +294,7 @@ def _sources(world: World) -> list[str]:
 
 
 def _count_decision(state: Tally, event: TransactionDecided) -> Tally:
-    opened, ended = outputs.decided(state.open, event)
+    opened, ended = outputs.end_transaction(state.open, event)
     commits, aborts = state.decided
     counts = (commits + event.committed, aborts + (not event.committed))
     return _count_outputs(state.but(open=opened, decided=counts), ended)

@@ -91,7 +91,7 @@ class Question(Value, frozen=True):
             found += [slot.name if len(others) == 1 else f"{slot.name}{IS}{name}" for name in names]
         return tuple(found)
 
-    def filled(self, decisions: Sequence[str]) -> Design:
+    def fill(self, decisions: Sequence[str]) -> Design:
         """Return the design with the given decisions of the other designs."""
         return design_named(self.design).but(**dict(map(self._option, decisions)))
 
@@ -124,7 +124,7 @@ class Attempt(msgspec.Struct, frozen=True, eq=False):
     step: int = 0
     run: Run | None = None
 
-    def broken(self) -> Breaking:
+    def find_break(self) -> Breaking:
         """Return the violating run, cut at the step where the property breaks.
 
         Raises:
@@ -225,10 +225,10 @@ def _attempts(question: Question, slots: tuple[str, ...], told: Told) -> Iterato
         for chosen in combinations(slots, size):
             if len({decision.partition(IS)[0] for decision in chosen}) < size:
                 continue  # a slot can have one option only
-            candidate = question.filled(chosen)
+            candidate = question.fill(chosen)
             if not told(candidate.name, 0, 0):
                 return
-            refuted = _refuted(known, chosen, candidate)
+            refuted = _find_refutation(known, chosen, candidate)
             if refuted is not None:
                 yield refuted
                 continue
@@ -245,7 +245,7 @@ def _attempts(question: Question, slots: tuple[str, ...], told: Told) -> Iterato
                 return
             attempt = _attempt(chosen, candidate, judged)
             if attempt.run is not None:
-                known.insert(0, attempt.broken())
+                known.insert(0, attempt.find_break())
             enough = enough or attempt.verdict == HOLDS
             yield attempt
         if enough:
@@ -268,7 +268,9 @@ def _attempt(chosen: tuple[str, ...], candidate: Design, judged: Judged) -> Atte
     return Attempt(chosen, candidate.name, NOT_DECIDED, explored.states, why)
 
 
-def _refuted(known: list[Breaking], chosen: tuple[str, ...], candidate: Design) -> Attempt | None:
+def _find_refutation(
+    known: list[Breaking], chosen: tuple[str, ...], candidate: Design
+) -> Attempt | None:
     """Replay the known runs; the first that also breaks its property here is tried first from now on."""
     for at, made in enumerate(known):
         again = replay_under(made, candidate)

@@ -93,7 +93,7 @@ class Dice:
         return self.number(what, 2) == 1
 
 
-def drawn(seed: int, designs: tuple[str, ...] = DESIGNS) -> Drawn:
+def draw_run(seed: int, designs: tuple[str, ...] = DESIGNS) -> Drawn:
     """Draw a run; the same seed and designs draw the same run on every machine.
 
     Raises:
@@ -251,4 +251,4 @@ def swarm(
         ValueError: if a design is unknown.
     """
     for number in range(seed, seed + runs):
-        yield run(drawn(number, designs), steps_max, coverage)
+        yield run(draw_run(number, designs), steps_max, coverage)

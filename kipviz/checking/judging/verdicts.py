@@ -20,7 +20,7 @@ from kipviz.properties.commit_requested import CommitsAsAsked
 from kipviz.properties.expectations import EXPECTATIONS
 from kipviz.properties.invariants import PROMISES
 from kipviz.properties.verdict import Property
-from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed_for
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blame_for_harm
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
 
@@ -158,7 +158,7 @@ def cells_of(
         if story is None:
             cells.append(Cell(prop.name, HOLDS if sure else SO_FAR))
         else:
-            blame = blamed_for(spec, story.harm)
+            blame = blame_for_harm(spec, story.harm)
             cells.append(Cell(prop.name, BREAKS, story.reason, story.actions, blame))
     return tuple(cells)
 

@@ -124,7 +124,7 @@ class Search:
         self._failure: Stopped | None = None
         self._forever: Forever | None = None
         self._full: list[tuple[Any, States]] | None = [] if full_states else None
-        self._shared = getattr(model, "shared", lambda world: world)
+        self._shared = getattr(model, "share_tables", lambda world: world)
         self._alike = Alike(_of_states)
         self.progress_at = _place_of(NothingPending.name, properties)
         for reduction in self.reductions:
@@ -182,11 +182,11 @@ class Search:
         room, visited, queue = bounds.memory(), 0, self.queue
         while queue:
             number, world, states, depth = queue[0]
-            reached = bounds.reached(len(self.graph), depth, len(self.found))
+            reached = bounds.find_limit(len(self.graph), depth, len(self.found))
             if reached is not None:
                 return reached
             if visited % PROGRESS_EVERY == 0:
-                if room is not None and memory.used() > room:
+                if room is not None and memory.used_bytes() > room:
                     return Stopped(Stop.MEMORY, f"the memory bound of {memory.in_words(room)}")
                 if progress is not None and not progress(len(self.graph), depth):
                     return CANCELLED
@@ -287,7 +287,7 @@ class Search:
             if at == self.progress_at and finding.status == HOLDS:
                 self.graph.calm[number] = 1
         if broken:
-            self.graph.broken(number)
+            self.graph.mark_broken(number)
         else:
             # Queued states share equal parts: each takes 1.4 kB instead of 4.9.
             self.queue.append((number, self._shared(world), self._intern_states(states)[0], depth))

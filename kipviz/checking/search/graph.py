@@ -44,7 +44,7 @@ class Graph:
         self.calm.append(0)
         return number
 
-    def broken(self, number: int) -> None:
+    def mark_broken(self, number: int) -> None:
         """Record that a property is broken in a state: the search does not go beyond it."""
         self.calm[number] = 2
 
@@ -85,7 +85,7 @@ class Graph:
 
         return spread
 
-    def packed(self) -> dict[str, Any]:
+    def pack(self) -> dict[str, Any]:
         """Return everything as plain bytes, the keys ordered by their numbers."""
         return {
             "keys": b"".join(self.numbers),
@@ -97,7 +97,7 @@ class Graph:
         }
 
     @staticmethod
-    def unpacked(packed: dict[str, Any], key_size: int) -> Graph:
+    def unpack(packed: dict[str, Any], key_size: int) -> Graph:
         """Rebuild a graph from its bytes.
 
         Raises:

@@ -15,7 +15,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 ROOT = Path("/")
 
 
-def used() -> int:
+def used_bytes() -> int:
     """Return the bytes of memory that this process uses now; 0 if unknown."""
     text = _text(ROOT / "proc/self/statm")
     return int(text.split()[1]) * PAGE if text else 0
@@ -24,7 +24,7 @@ def used() -> int:
 def bound(root: Path = ROOT) -> int | None:
     """Return the bytes that this process may grow to, or None if unknown."""
     left = [room for room in (_machine(root), *_groups(root)) if room is not None]
-    return used() + int(SHARE * min(left)) if left else None
+    return used_bytes() + int(SHARE * min(left)) if left else None
 
 
 def in_words(size: int) -> str:

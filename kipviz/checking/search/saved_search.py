@@ -51,7 +51,7 @@ def save(search: Search, path: str | os.PathLike[str]) -> None:
         tuple(p.name for p in search.properties),
         search.transitions,
         next_up,
-        search.graph.packed(),
+        search.graph.pack(),
         tuple(sorted(search.noted)),
     )
     atomic_write.write(path, msgspec.msgpack.encode(kept))
@@ -73,7 +73,7 @@ def load(
     search = Search(model, properties, reductions)
     try:
         kept = msgspec.msgpack.decode(untrusted_file.read(path), type=_Kept)
-        graph = Graph.unpacked(kept.graph, DIGEST_SIZE)
+        graph = Graph.unpack(kept.graph, DIGEST_SIZE)
     except (msgspec.MsgspecError, KeyError, ValueError) as wrong:
         raise SearchFileError(f"{path} is not a search saved by kipviz: {wrong}") from None
     mine = (FORMAT, tuple(r.name for r in search.reductions), tuple(p.name for p in properties))

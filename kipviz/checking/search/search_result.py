@@ -59,7 +59,7 @@ class Bounds(Value, frozen=True):
                     f"{name} must be a whole number of at least {least}, not {value!r}"
                 )
 
-    def reached(self, states: int, depth: int, broken: int) -> Stopped | None:
+    def find_limit(self, states: int, depth: int, broken: int) -> Stopped | None:
         """Return which limit a search has reached, or None."""
         if states >= self.states_max:
             return Stopped(Stop.BOUND, f"the bound of {self.states_max:,} states")

@@ -23,7 +23,7 @@ from msgspec.structs import astuple
 
 from kipviz.clients.application import Application
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.network.partition_sides import hosts_in, hosts_on, ordered
+from kipviz.cluster.network.partition_sides import hosts_in, hosts_on, order_sides
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.core.log import Log
@@ -96,13 +96,13 @@ class Renaming:
             pieces.append(digest_of(_encode(sorted(due))))
         table: Table[Any, Any]
         for table in (world.logs, world.roles, world.applications, world.connections):
-            names, order = self._arranged(table.keys())
+            names, order = self._arrange(table.keys())
             values = table.values()
             pieces.append(names)
             pieces += [self.digest(values[at]) for at in order]
         return digest_of(b"".join(pieces))
 
-    def _arranged(self, keys: tuple[Any, ...]) -> tuple[bytes, tuple[int, ...]]:
+    def _arrange(self, keys: tuple[Any, ...]) -> tuple[bytes, tuple[int, ...]]:
         """Return a digest of keys under the new names, and their order under them."""
         known = self._orders.get(keys)
         if known is None:
@@ -131,38 +131,40 @@ class Renaming:
             return msgspec.msgpack.Ext(_PART, self.digest(value))
         if isinstance(value, Table):
             # In the order of the new names, because a table is ordered by its keys.
-            names, order = self._arranged(value.keys())
+            names, order = self._arrange(value.keys())
             values = value.values()
             return {"Table": [names, *(self._shape(values[at]) for at in order)]}
         return {kind.__name__: [self._shape(each) for each in astuple(value)]}
 
 
-def renamed(value: Any, renaming: Renaming) -> Any:
+def rename_value(value: Any, renaming: Renaming) -> Any:
     """Return a value with the new names in it; a `Renaming` itself only computes its digest."""
     if isinstance(value, Enum):
         return value
     if isinstance(value, str):
         return renaming.word(value)
     if isinstance(value, World):
-        parts = {f: renamed(getattr(value, f), renaming) for f in value.__struct_fields__}
+        parts = {f: rename_value(getattr(value, f), renaming) for f in value.__struct_fields__}
         due = sorted(parts["deadlines"], key=lambda d: (d.kind, d.place))
         cuts = sorted(_rename_partition(renaming, cut) for cut in value.cuts)
         return World(**(parts | {"cuts": tuple(cuts), "deadlines": tuple(due)}))
     if isinstance(value, Log):
-        return Log.of(renamed(each, renaming) for each in value)
+        return Log.of(rename_value(each, renaming) for each in value)
     if isinstance(value, tuple):
-        return tuple(renamed(each, renaming) for each in value)
+        return tuple(rename_value(each, renaming) for each in value)
     if isinstance(value, Table):
-        return Table.of({renamed(k, renaming): renamed(v, renaming) for k, v in value.items()})
+        return Table.of(
+            {rename_value(k, renaming): rename_value(v, renaming) for k, v in value.items()}
+        )
     if isinstance(value, Value):
-        return type(value)(*(renamed(each, renaming) for each in astuple(value)))
+        return type(value)(*(rename_value(each, renaming) for each in astuple(value)))
     return value
 
 
 def _rename_partition(renaming: Renaming, cut: tuple[str, str]) -> tuple[str, str]:
     """Return a network partition with the new names in it, its hosts in order."""
     one, other = ([renaming.word(host) for host in hosts_on(side)] for side in cut)
-    return ordered(one, other)
+    return order_sides(one, other)
 
 
 class Symmetry:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from kipviz.checking.judging.faults import Faults
 from kipviz.checking.single_run.seeded_run import BUSY
-from kipviz.clients.workers import seen_by
+from kipviz.clients.workers import swap_thread
 from kipviz.cluster.actions import ClusterAction, Deliver, DeliverLate, Step
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.behaviour.naming import thread_of
@@ -122,7 +122,7 @@ def name_of(world: World, action: ClusterAction) -> str:
     text in scripts is not enough: "app-1 goes on" does not contain the program's position.
     """
     if isinstance(action, Step) and action.application in world.applications:
-        app = seen_by(world.applications[action.application], action.thread)
+        app = swap_thread(world.applications[action.application], action.thread)
         call = app.program[app.line].call.value
         return f"{thread_of(action)}: {call}() {'returns' if app.waiting else 'is called'}"
     return script_name(world, action)

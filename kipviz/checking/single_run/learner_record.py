@@ -18,7 +18,7 @@ class Learned(Value, frozen=True):
     revealed: tuple[str, ...] = ()
     reached: tuple[str, ...] = ()
 
-    def renamed(self, trees: Mapping[int, int], nodes: Sequence[Mapping[int, int]]) -> Learned:
+    def renumber(self, trees: Mapping[int, int], nodes: Sequence[Mapping[int, int]]) -> Learned:
         """Return it with new numbers of trees, and of nodes by their new tree.
 
         A prediction at a node that is dropped is left out; a question of a story has its own name.

@@ -93,7 +93,7 @@ def write_head(head: Head) -> str:
     for change in head.settings:
         out.text(change)
     out.raw(zlib.compress(head.story.encode(), 9) if head.story else b"")
-    return f"{_escaped(head.scenario)}.{_escaped(head.design)}.{letters_of(out.data())}"
+    return f"{_escape_name(head.scenario)}.{_escape_name(head.design)}.{letters_of(out.data())}"
 
 
 def read_head(text: str) -> Head:
@@ -122,17 +122,17 @@ def read_head(text: str) -> Head:
     settings = tuple(body.text() for _ in range(body.count()))
     packed = body.raw()
     body.end()
-    scenario, design = _unescaped(names[0]), _unescaped(names[1])
+    scenario, design = _unescape_name(names[0]), _unescape_name(names[1])
     story = _unpack_document(packed)
     return Head(scenario, design, budget, kafka, kipviz, ends, dice, settings, story)
 
 
-def _escaped(name: str) -> str:
+def _escape_name(name: str) -> str:
     """Return a name in characters that no address, mail or table changes, without a dot."""
     return quote(name, safe="+=").replace("~", "%7E").replace(".", "%2E").replace("%", "~")
 
 
-def _unescaped(letters: str) -> str:
+def _unescape_name(letters: str) -> str:
     return unquote(letters.replace("~", "%"))
 
 

@@ -140,10 +140,10 @@ def permalink(run: Run) -> str:
         if branch.parent is None:
             break
         branch = by_id[branch.parent]
-    return sealed(head_of(run), mark_of(trace.node(0).world), trace.depth, chain[::-1])
+    return seal_link(head_of(run), mark_of(trace.node(0).world), trace.depth, chain[::-1])
 
 
-def sealed(head: str, start: bytes, step: int, chain: Sequence[Leg]) -> str:
+def seal_link(head: str, start: bytes, step: int, chain: Sequence[Leg]) -> str:
     """Return the text of a link to a step on the path that branches lead to, and check its length.
 
     Raises:

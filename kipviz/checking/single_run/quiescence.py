@@ -108,17 +108,17 @@ class TimersAtRest:
         """Return sixteen bytes that are equal for equal worlds."""
         return self.cluster.search_key(world)
 
-    def shared(self, world: World) -> World:
+    def share_tables(self, world: World) -> World:
         """Return an equal world that shares its tables with earlier worlds."""
-        return self.cluster.shared(world)
+        return self.cluster.share_tables(world)
 
     def enabled(self, world: World) -> tuple[ClusterAction, ...]:
         """Return what can happen now, followed by the timers that expire in a quiescent world."""
-        return self._looked_at(world)[0]
+        return self._find_enabled(world)[0]
 
     def at_rest(self, world: World) -> tuple[ClusterAction, ...]:
         """Return only the timers that expire because nothing else can happen; none if something can."""
-        return self._looked_at(world)[1]
+        return self._find_enabled(world)[1]
 
     def when(self, world: World, action: ClusterAction) -> str:
         """Return when a possible timer expires in a world: quiescent, due, or early."""
@@ -150,7 +150,7 @@ class TimersAtRest:
 
     # -- rest ------------------------------------------------------------------------------------
 
-    def _looked_at(self, world: World) -> tuple[_Actions, _Actions]:
+    def _find_enabled(self, world: World) -> tuple[_Actions, _Actions]:
         asked, *found = self._known
         if asked is not world:
             own = self.cluster.enabled(world)
@@ -190,13 +190,15 @@ class TimersAtRest:
             seen.add(key)
             for action in enabled:
                 if action.KIND == AGAIN:
-                    after = self._asked_again(here, action)
+                    after = self._repeat_requests(here, action)
                     if after is None:
                         return False
                     queue.append(after)
         return True
 
-    def _asked_again(self, world: World, action: ClusterAction) -> tuple[World, _Actions] | None:
+    def _repeat_requests(
+        self, world: World, action: ClusterAction
+    ) -> tuple[World, _Actions] | None:
         """Return the world after one round of requests and its enabled actions; None if it brings anything new."""
         for _ in range(STEPS_MAX):
             outcome = self.cluster.step(world, action)
@@ -216,7 +218,7 @@ def with_timers_at_rest(model: Model) -> Model:
     return TimersAtRest(model) if type(model) is ClusterModel else model
 
 
-def raised(budget: FaultBudget, actions: tuple[ClusterAction, ...]) -> FaultBudget:
+def raise_budget(budget: FaultBudget, actions: tuple[ClusterAction, ...]) -> FaultBudget:
     """Return a budget that also allows the timers that expired in quiescent worlds of a run.
 
     A run that a search found is opened, shared and saved as a run of the cluster itself. There each timer that expires

@@ -18,8 +18,8 @@ from kipviz.checking.search.liveness import FOR_EVER, SETTLES, UNDECIDED, settle
 from kipviz.checking.single_run.alternative_run import Held, Missing
 from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.checking.single_run.learner_record import BY_ID, NOTHING, Learned
-from kipviz.checking.single_run.quiescence import raised
-from kipviz.checking.single_run.seeded_run import Task, moments, stepped
+from kipviz.checking.single_run.quiescence import raise_budget
+from kipviz.checking.single_run.seeded_run import Task, moments, replay_model
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
@@ -35,13 +35,13 @@ from kipviz.designs.design import Design
 from kipviz.designs.slot import UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
 from kipviz.scenarios import served_scenario
-from kipviz.scenarios.applications.program_faults import blamed_for
+from kipviz.scenarios.applications.program_faults import blame_for_harm
 from kipviz.scenarios.library import carried, changed_since, document_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.scenarios.served_scenario import ServedScenario
-from kipviz.scenarios.setting_changes import changed, under
+from kipviz.scenarios.setting_changes import apply_changes, under
 
 
 class KeptLine(Value, frozen=True):
@@ -196,7 +196,7 @@ def replay(task: Task) -> Run:
         if isinstance(wrong, ValueError) and not actions:
             raise  # the task is not valid; later on it is the model that failed
         error = f"{type(wrong).__name__} at step {len(actions) + 1}: {wrong}".splitlines()[0]
-    model = stepped(task, tuple(actions))
+    model = replay_model(task, tuple(actions))
     trace = Trace.start(model, PROPERTIES)
     for action in actions:
         trace = trace.take(action)
@@ -219,9 +219,9 @@ def follow(
         NotEnabled: if one of them is not possible at its step.
         BadChange: if a setting is unknown, or cannot have that value.
     """
-    spec, design = changed(scenario.spec, design, settings)
+    spec, design = apply_changes(scenario.spec, design, settings)
     scenario = scenario.but(spec=spec)
-    model = scenario.model(design, raised(budget, actions))
+    model = scenario.model(design, raise_budget(budget, actions))
     trace = Trace.start(model, PROPERTIES)
     for action in actions:
         trace = trace.take(action)
@@ -236,7 +236,7 @@ def again(run: Run, changes: tuple[str, ...]) -> Run:
         UnknownDesign: if a slot has no such option.
         Unplayable: if the scenario cannot be played with these settings.
     """
-    spec, design = changed(run.model.spec, run.design, changes)
+    spec, design = apply_changes(run.model.spec, run.design, changes)
     scenario = run.scenario.but(spec=spec.but(budget=run.scenario.spec.budget))
     if isinstance(scenario, ServedScenario):
         scenario = scenario.but(lines=())  # they belong to steps of the original run
@@ -286,7 +286,7 @@ def pack(run: Run) -> Packed:
         header["lines"] = [
             msgspec.to_builtins(line.but(tip=ids[line.tree][line.tip])) for line in run.lines
         ]
-    learned = run.learned.renamed({n: n for n in range(len(ids))}, ids)
+    learned = run.learned.renumber({n: n for n in range(len(ids))}, ids)
     if learned != NOTHING:
         header["learned"] = {**msgspec.to_builtins(learned), "options": BY_ID}
     body = tracefile.body_of(traces, header, [origin_of(other) for other in run.others])
@@ -328,7 +328,7 @@ def origin_of(run: Run, nodes: dict[int, int] | None = None) -> dict[str, Any]:
     of = scenario_header(run.scenario, run.budget, run.settings)
     said = {"scenario": of.pop("scenario"), "design": run.design.name, **of}
     if isinstance(run.scenario, ServedScenario):
-        said["served"] = served_scenario.written(run.scenario, {} if nodes is None else nodes)
+        said["served"] = served_scenario.encode_served(run.scenario, {} if nodes is None else nodes)
     return said
 
 
@@ -376,7 +376,7 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
     lines, line = _lines(path, said, loaded)
     if isinstance(scenario, ServedScenario) and scenario.lines:
         nodes = _kept_nodes(loaded)[1][0]
-        scenario = scenario.but(lines=served_scenario.renumbered(scenario.lines, nodes))
+        scenario = scenario.but(lines=served_scenario.renumber_lines(scenario.lines, nodes))
         model = scenario.model(design, FaultBudget(**origin.budget))
     others = tuple(
         Run(*one[:3], trace, settings=one[3].settings)
@@ -394,7 +394,7 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
         others=others,
         lines=lines,
         line=line,
-        learned=learned.renamed(*_kept_nodes(loaded)),
+        learned=learned.renumber(*_kept_nodes(loaded)),
     )
 
 
@@ -503,7 +503,7 @@ def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judg
             elif status == BROKEN:
                 at = trace.depth
                 reason, harm = settled.for_ever, settled.harm
-        blame = blamed_for(run.model.spec, harm) if status == BROKEN else ""
+        blame = blame_for_harm(run.model.spec, harm) if status == BROKEN else ""
         found.append(Judgement(prop.name, prop.sentence, status, reason, at, blame))
     return tuple(found)
 
@@ -527,7 +527,7 @@ def judge_to_the_end(run: Run) -> tuple[Judgement, ...]:
             status=BROKEN,
             reason=later[found.property].sentence,
             step=trace.depth,
-            blame=blamed_for(run.model.spec, later[found.property].harm),
+            blame=blame_for_harm(run.model.spec, later[found.property].harm),
         )
         if found.status != BROKEN and found.property in later
         else found

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.checking.judging import faults as profiles
 from kipviz.checking.search.liveness import FOR_EVER, settle
-from kipviz.checking.single_run.quiescence import TimersAtRest, raised
+from kipviz.checking.single_run.quiescence import TimersAtRest, raise_budget
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
@@ -35,7 +35,7 @@ from kipviz.properties.verdict import BROKEN, States
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed_for
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blame_for_harm
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 
@@ -170,10 +170,10 @@ def _at_rest(_: ClusterAction) -> str:
     return "deliver"
 
 
-def stepped(task: Task, actions: tuple[ClusterAction, ...]) -> ClusterModel:
+def replay_model(task: Task, actions: tuple[ClusterAction, ...]) -> ClusterModel:
     """Return a model in which a task's run can be stepped: its budget allows the timers that expired by themselves."""
     model = model_of(task)
-    budget = raised(model.spec.budget, actions)
+    budget = raise_budget(model.spec.budget, actions)
     return scenario(task.scenario).model(design(task.design), budget)
 
 
@@ -201,13 +201,13 @@ def run(task: Task) -> Verdict:
         for moment in moments(task):
             step, world, states = moment.step, moment.outcome.world, moment.observations
             transactions += sum(_completes(e) for e in moment.outcome.events)
-            for found in _broken(states, step) if broken is None else ():
-                if not blamed_for(model.spec, found.harm):
+            for found in _find_breaks(states, step) if broken is None else ():
+                if not blame_for_harm(model.spec, found.harm):
                     broken = found
                     break
                 by_program = by_program or found
-        if broken is None and (stuck := _stuck(model, world, states)):
-            if blamed_for(model.spec, stuck.harm):
+        if broken is None and (stuck := _find_stuck(model, world, states)):
+            if blame_for_harm(model.spec, stuck.harm):
                 by_program = by_program or stuck
             else:
                 broken = stuck
@@ -217,7 +217,7 @@ def run(task: Task) -> Verdict:
     mark = world.digest.hex()
     if broken is None and by_program is not None:
         name, at, reason = by_program.promise, by_program.step, by_program.reason
-        reason = f"{reason}; {THE_PROGRAM}: {blamed_for(model.spec, by_program.harm)}"
+        reason = f"{reason}; {THE_PROGRAM}: {blame_for_harm(model.spec, by_program.harm)}"
         return Verdict(task, PROGRAM, name, at, reason, step, transactions, mark)
     if broken is None:
         return Verdict(task, "holds", steps=step, transactions=transactions, fingerprint=mark)
@@ -294,14 +294,14 @@ def _completes(event: Event) -> bool:
     return isinstance(event, TransactionMoved) and event.after is TransactionState.COMPLETE_COMMIT
 
 
-def _broken(states: States, step: int) -> Iterator[_Violation]:
+def _find_breaks(states: States, step: int) -> Iterator[_Violation]:
     for prop, state in zip(PROPERTIES, states, strict=True):
         finding = prop.finding(state)
         if finding.status == BROKEN:
             yield _Violation(prop.name, step, finding.reason, finding.harm)
 
 
-def _stuck(model: ClusterModel, world: World, states: States) -> _Violation | None:
+def _find_stuck(model: ClusterModel, world: World, states: States) -> _Violation | None:
     settled = settle(model, world, states[1])
     if settled.answer != FOR_EVER:
         return None

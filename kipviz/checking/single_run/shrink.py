@@ -15,7 +15,7 @@ from kipviz.checking.judging.verdicts import property_named
 from kipviz.checking.search.liveness import FOR_EVER, Futures, settle
 from kipviz.cluster.actions import ClusterAction, Cut, Deliver, Heal, Receive, Send, Step
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.network.network_partition import narrowed
+from kipviz.cluster.network.network_partition import narrow_cut
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.model import NotEnabled
 from kipviz.core.values import Value
@@ -64,8 +64,8 @@ def shrink(
     judge = _Judge(model, broken)
     story = judge.must_be_broken_by(tuple(actions))
     while go_on():
-        shorter = _left_out(judge, story, go_on)
-        tidier = _moved_together(judge, _narrowed(judge, shorter, go_on), go_on)
+        shorter = _leave_out(judge, story, go_on)
+        tidier = _move_together(judge, _narrow_cuts(judge, shorter, go_on), go_on)
         if tidier == story:
             break
         story = tidier
@@ -90,7 +90,7 @@ def savings(
         if not wanted(at):
             continue
         rest = story[:at] + story[at + 1 :]
-        if judge.broken_by(rest) is None:
+        if judge.cut_at_break(rest) is None:
             found.append(Saving(at, action, len(rest) - len(judge.taken)))
     return tuple(found)
 
@@ -140,7 +140,7 @@ class _Judge:
         self.taken: Actions = ()
         self.tried = 0
 
-    def broken_by(self, actions: Actions) -> Actions | None:
+    def cut_at_break(self, actions: Actions) -> Actions | None:
         """Take the possible actions up to where the property breaks; return None if it does not."""
         self.tried += 1
         prop, model = self._property, self._model
@@ -165,7 +165,7 @@ class _Judge:
         Raises:
             NotBroken: if it does not.
         """
-        story = self.broken_by(actions)
+        story = self.cut_at_break(actions)
         if story is None:
             raise NotBroken(f"the {len(actions)} actions do not break {self._property.name!r}")
         return story
@@ -180,14 +180,14 @@ class _Judge:
         return self._known[key]
 
 
-def _left_out(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
+def _leave_out(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
     """Leave out stretches of actions, halves first, until no single action can be left out."""
     size = max(len(story) // 2, 1)
     while go_on():
         at, shorter = len(story) - size, story
         while at > -size and go_on():
             first = max(at, 0)
-            found = judge.broken_by(shorter[:first] + shorter[first + size :])
+            found = judge.cut_at_break(shorter[:first] + shorter[first + size :])
             if found is not None and len(found) < len(shorter):
                 shorter = found
                 at = min(at, len(shorter)) - size
@@ -199,14 +199,14 @@ def _left_out(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actio
     return story
 
 
-def _narrowed(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
+def _narrow_cuts(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
     """Remove hosts from the network partitions, one by one, if the story stays broken without them."""
     at = 0
     while at < len(story) and go_on():
         action = story[at]
-        for cut in narrowed(action) if isinstance(action, Cut) else ():
+        for cut in narrow_cut(action) if isinstance(action, Cut) else ():
             smaller = tuple(_instead(a, action, cut) for a in story)
-            if judge.broken_by(smaller) == smaller:
+            if judge.cut_at_break(smaller) == smaller:
                 story = smaller
                 break
         else:
@@ -222,7 +222,7 @@ def _instead(action: ClusterAction, cut: ClusterAction, narrower: Cut) -> Cluste
     return Heal(narrower.one, narrower.other) if heals else action
 
 
-def _moved_together(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
+def _move_together(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> Actions:
     """Move each step up to the previous one of its host, if the story stays the same."""
     for at in range(1, len(story)):
         if not go_on():
@@ -231,7 +231,7 @@ def _moved_together(judge: _Judge, story: Actions, go_on: Callable[[], bool]) ->
         earlier = [k for k in range(at) if hosts[k] == hosts[at]]
         to = earlier[-1] + 1 if earlier else at
         moved = (*story[:to], story[at], *story[to:at], *story[at + 1 :])
-        if _changes(moved) < _changes(story) and judge.broken_by(moved) == moved:
+        if _changes(moved) < _changes(story) and judge.cut_at_break(moved) == moved:
             story = moved
     return story
 

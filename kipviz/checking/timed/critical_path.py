@@ -32,7 +32,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec
-from kipviz.cluster.timing.clock import TIMED, Clock, passed
+from kipviz.cluster.timing.clock import TIMED, Clock, advance_deadlines
 from kipviz.cluster.timing.deadlines import place_of
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.model import Event
@@ -78,7 +78,7 @@ class Latencies(Value, frozen=True):
         1.0
 
     Raises:
-        BadLatency: from `checked`, for a time that is not a number from 0 to an hour.
+        BadLatency: from `validate_latencies`, for a time that is not a number from 0 to an hour.
     """
 
     round_trip_ms: float = 2.0
@@ -102,7 +102,7 @@ class Latencies(Value, frozen=True):
         )
 
 
-def checked(latencies: Latencies) -> Latencies:
+def validate_latencies(latencies: Latencies) -> Latencies:
     """Return the latencies if each of them is valid.
 
     Raises:
@@ -239,7 +239,9 @@ def run(
     Raises:
         BadLatency: if a latency is not valid.
     """
-    return _Clockwork(model, checked(latencies), withheld, forced).run(until, time_max_ms * US)
+    return _Clockwork(model, validate_latencies(latencies), withheld, forced).run(
+        until, time_max_ms * US
+    )
 
 
 class _Clockwork:
@@ -307,7 +309,7 @@ class _Clockwork:
             self._clock_ms += elapsed
             now_ms = self._world.now_ms
             self._world = self._world.but(
-                deadlines=passed(self._world.deadlines, elapsed),
+                deadlines=advance_deadlines(self._world.deadlines, elapsed),
                 now_ms=now_ms if now_ms == NO_TIMESTAMP else now_ms + elapsed,
             )
 

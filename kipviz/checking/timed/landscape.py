@@ -31,7 +31,7 @@ from kipviz.messages.events import TransactionDecided
 from kipviz.properties.verdict import HOLDS, Finding
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.scenarios.setting_changes import changed
+from kipviz.scenarios.setting_changes import apply_changes
 
 SCENARIO = "kip-1289-small"
 SO_FAR, NEVER_COMMITS = "nothing so far", "never commits"
@@ -133,7 +133,7 @@ class Landscape(Value, frozen=True):
                 return spot
         raise LookupError(f"{self.question.place(design, down, across)} was not searched")
 
-    def broken(self, design: str, down: int, across: int) -> Breaking:
+    def find_break(self, design: str, down: int, across: int) -> Breaking:
         """Return the shortest run that violates a property in a cell, at the violation.
 
         Raises:
@@ -231,7 +231,7 @@ def _model(
     question: Question, design: Design, budget: FaultBudget, down: int, across: int
 ) -> ClusterModel:
     story = scenario_named(question.scenario)
-    spec, under = changed(story.spec, design, question.settings(down, across))
+    spec, under = apply_changes(story.spec, design, question.settings(down, across))
     return story.but(spec=spec).model(under, budget)
 
 
@@ -257,7 +257,7 @@ def check(question: Question) -> None:
     designs = [design_named(name) for name in question.designs]
     first = question.down.values[0], question.across.values[0]
     story = scenario_named(question.scenario)
-    spec, _ = changed(story.spec, designs[0], question.settings(*first))
+    spec, _ = apply_changes(story.spec, designs[0], question.settings(*first))
     _check_difference(question, spec.but(budget=budget_of(question.faults)))
 
 

@@ -106,7 +106,7 @@ def ledger(trace: Trace) -> Ledger:
         for event in node.events:
             if isinstance(event, CallStarted):
                 app = world.applications[event.application]
-                used |= dict.fromkeys(_used_by(app, app.program[event.line]))
+                used |= dict.fromkeys(_used_clients(app, app.program[event.line]))
             elif isinstance(event, MessageSent) and event.way == "request":
                 name = type(event.message).__name__
                 if host_of(event.source) in world.applications:
@@ -130,7 +130,7 @@ def ledger(trace: Trace) -> Ledger:
     return Ledger(tuple(owners), _sort_counts(between))
 
 
-def _used_by(app: Application, line: Line) -> tuple[str, ...]:
+def _used_clients(app: Application, line: Line) -> tuple[str, ...]:
     """Return the clients that a program's line uses: the one that is called, and the session that it names."""
     client = client_of(app, line)
     sources = [client.source] if type(client) in CLASSES else []

@@ -11,7 +11,7 @@ import msgspec
 
 from kipviz.checking.tla.module import Module, module_of
 from kipviz.checking.tla.names import word
-from kipviz.checking.tla.reachable_states import STATES_MAX, NotWhole, Searched, reached
+from kipviz.checking.tla.reachable_states import STATES_MAX, NotWhole, Searched, search_designs
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.outside import atomic_write
 from kipviz.designs.design import Design
@@ -81,7 +81,7 @@ def write(
     names = [design.name for design in designs]
     if len(set(names)) != len(names):
         raise NotWhole("each design of a module is named once")
-    found = reached(scenario, designs, budget, settings, states_max, go_on)
+    found = search_designs(scenario, designs, budget, settings, states_max, go_on)
     module = module_of(name, scenario, found, budget, settings)
     texts = _texts(Path(path), module)
     for place, text in texts.items():

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from kipviz.checking.tla.itf import ACTION, ORIGIN
-from kipviz.core.outside.printable import shown
+from kipviz.core.outside.printable import escape_line
 from kipviz.core.traces.tracefile import TraceFileError
 
 BYTES_MAX = 64 * 1024 * 1024
@@ -85,7 +85,7 @@ def read_foreign(path: str, data: bytes) -> Foreign:
     if isinstance(document.get("states"), list):
         return _itf(path, document)
     if isinstance(document.get("action"), list):
-        return _dumped(path, document["action"])
+        return _read_dump(path, document["action"])
     raise TraceFileError(
         f'{path} is not a trace: ITF has "states", what TLC dumps with -dumpTrace json has "action", and neither is there'
     )
@@ -101,11 +101,11 @@ def _itf(path: str, document: Mapping[str, Any]) -> Foreign:
     origin = meta.get(ORIGIN) if isinstance(meta, dict) else None
     if not states or not all(isinstance(state, dict) for state in states):
         raise TraceFileError(f"{path}: its states are not a list of objects")
-    steps = tuple(_named_in(path, at, state) for at, state in enumerate(states) if at)
+    steps = tuple(_read_name(path, at, state) for at, state in enumerate(states) if at)
     return Foreign("ITF", steps, origin if isinstance(origin, dict) else None, tuple(states))
 
 
-def _named_in(path: str, at: int, state: Mapping[str, Any]) -> Named:
+def _read_name(path: str, at: int, state: Mapping[str, Any]) -> Named:
     place = f"states[{at}]"
     said = next((state[key] for key in _NAMED_BY if key in state), None)
     try:
@@ -163,7 +163,7 @@ def _plain(value: Any) -> Any:
 # --- TLC -------------------------------------------------------------------------------------------
 
 
-def _dumped(path: str, actions: list[Any]) -> Foreign:
+def _read_dump(path: str, actions: list[Any]) -> Foreign:
     _check_count(path, len(actions))
     steps: dict[int, Named] = {}
     for at, entry in enumerate(actions):
@@ -231,4 +231,4 @@ def _check_count(path: str, steps: int) -> None:
 
 
 def _first_line(wrong: Exception) -> str:
-    return shown(str(wrong).partition("\n")[0])[:LETTERS_MAX] or type(wrong).__name__
+    return escape_line(str(wrong).partition("\n")[0])[:LETTERS_MAX] or type(wrong).__name__

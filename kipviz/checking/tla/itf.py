@@ -13,7 +13,7 @@ from typing import Any
 import kipviz
 from kipviz.checking.single_run.runs import Run, origin_of
 from kipviz.checking.tla.names import each_once, name_of_action, name_of_place
-from kipviz.checking.tla.reachable_states import ABSENT, Place, placed
+from kipviz.checking.tla.reachable_states import ABSENT, Place, list_places
 from kipviz.checking.tla.terms import Record, Term, itf, records, term_of
 from kipviz.cluster.actions import ClusterAction
 
@@ -47,7 +47,7 @@ def states_of(run: Run) -> dict[str, Any]:
     nodes = [run.trace.node(node) for node in run.trace.line]
     columns: dict[Place, list[Any]] = {}
     for number, node in enumerate(nodes):
-        for place, value in placed(node.world):
+        for place, value in list_places(node.world):
             column = columns.setdefault(place, [])
             column += [ABSENT] * (number - len(column))
             column.append(value)

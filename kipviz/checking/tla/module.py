@@ -20,7 +20,7 @@ from kipviz.checking.tla.reachable_states import PROMISE, Reached
 from kipviz.checking.tla.rule_recorder import Asked
 from kipviz.checking.tla.rule_text import formula, parameters
 from kipviz.checking.tla.situations import Deed, Numbers, Rules, Situation, Update, deed
-from kipviz.checking.tla.terms import Record, Term, quoted, records, term_of, tla
+from kipviz.checking.tla.terms import Record, Term, quote_text, records, term_of, tla
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.values import Value
@@ -131,7 +131,7 @@ class _Writing:
         settings, promises = [], []
         for each in self._reached.searches:
             name = each.design.name
-            constant = [f"CONSTANT Design = {quoted(name)}"] if self._several else []
+            constant = [f"CONSTANT Design = {quote_text(name)}"] if self._several else []
             config = "\n".join(["SPECIFICATION Spec", *constant, ""])
             settings.append((name, config))
             invariants = "".join(f"INVARIANT {_camel(p)}\n" for p in self._of_states())
@@ -159,7 +159,7 @@ class _Writing:
         yield from _comment("-deadlock because a finished run has no further step.")
 
     def _design_names(self) -> str:
-        return " or ".join(quoted(each.design.name) for each in self._reached.searches)
+        return " or ".join(quote_text(each.design.name) for each in self._reached.searches)
 
     # -- rules ---------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class _Writing:
             of = f"({', '.join(names)})" if names else ""
             yield f"{operator}{of} =="
             for at, (option, designs) in enumerate(options.values()):
-                under = ", ".join(map(quoted, designs))
+                under = ", ".join(map(quote_text, designs))
                 sign = "[]" if at else "CASE"
                 yield f"  {sign} Design \\in {{{under}}} -> {operator}_{word(option.name)}{of}"
         yield ""
@@ -266,7 +266,7 @@ class _Writing:
         yield "Init =="
         for search in self._reached.searches:
             if self._several:
-                yield f"  \\/ /\\ Design = {quoted(search.design.name)}"
+                yield f"  \\/ /\\ Design = {quote_text(search.design.name)}"
             indent = "     " if self._several else "  "
             for name, variable in zip(self._variables, variables, strict=True):
                 yield f"{indent}/\\ {name} = {name}_values[{variable.at[search.first] + 1}]"
@@ -374,7 +374,7 @@ def _section(title: str) -> Iterator[str]:
 
 def _comment(text: str) -> Iterator[str]:
     """Yield a text as the lines of a comment; a character outside ASCII is written by its number."""
-    plain = quoted(" ".join(text.split()))[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    plain = quote_text(" ".join(text.split()))[1:-1].replace('\\"', '"').replace("\\\\", "\\")
     yield from textwrap.wrap(
         plain, 110, initial_indent="\\* ", subsequent_indent="\\*   ", break_on_hyphens=False
     )
@@ -415,7 +415,7 @@ def _source_of(option: Option) -> Iterator[str]:
 
 
 def _as_is(line: str) -> Iterator[str]:
-    plain = quoted(line)[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    plain = quote_text(line)[1:-1].replace('\\"', '"').replace("\\\\", "\\")
     yield f"\\* {plain}".rstrip()
 
 

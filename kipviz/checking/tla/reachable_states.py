@@ -19,7 +19,7 @@ from kipviz.core.table import Table
 from kipviz.designs.design import Design
 from kipviz.properties.verdict import Property, States
 from kipviz.scenarios.scenario import Scenario
-from kipviz.scenarios.setting_changes import changed
+from kipviz.scenarios.setting_changes import apply_changes
 
 # The position of a value in a world: the field, and its key if the field is a table. A property is ("promise", its
 # name).
@@ -93,7 +93,7 @@ class NotWhole(ValueError):
     """The search cannot be written as a module; the message states the reason."""
 
 
-def reached(
+def search_designs(
     scenario: Scenario,
     designs: Sequence[Design],
     budget: FaultBudget,
@@ -109,7 +109,7 @@ def reached(
     """
     gathered = _Gathered()
     for design in designs:
-        spec, under = changed(scenario.spec, design, tuple(settings))
+        spec, under = apply_changes(scenario.spec, design, tuple(settings))
         model = scenario.but(spec=spec).model(under, budget)
         listener = Listener()
         search = Search(listener.model(model, under), remembers=False)
@@ -184,7 +184,7 @@ class _Gathered:
         number = self._count
         promises = zip(search.properties, states, strict=True)
         remembered = (((PROMISE, prop.name), state) for prop, state in promises)
-        for place, value in chain(placed(world), remembered):
+        for place, value in chain(list_places(world), remembered):
             values, at = self._values.setdefault(place, {}), self._at.setdefault(place, [])
             if len(at) < number:
                 at += [values.setdefault(ABSENT, len(values))] * (number - len(at))
@@ -201,14 +201,14 @@ def _state(search: Search, worlds: list[tuple[World, States]], number: int) -> t
     world, states = worlds[graph.came_from[number]]
     after, observed = search.take(world, states, model.enabled(world)[graph.by[number]])
     # As in the search's queue, where a clock of records is reset.
-    return getattr(model, "shared", _same)(after), observed
+    return getattr(model, "share_tables", _same)(after), observed
 
 
 def _same(world: World) -> World:
     return world
 
 
-def placed(world: World) -> Iterator[tuple[Place, Any]]:
+def list_places(world: World) -> Iterator[tuple[Place, Any]]:
     """Yield the positions of a world with their values; a table has one position for each key."""
     for name in world.__struct_fields__:
         value = getattr(world, name)

@@ -43,9 +43,9 @@ class Listener:
     def model(self, model: ClusterModel, design: Design) -> ClusterModel:
         """Return the same cluster under the same design, with rules that are recorded."""
         brokers, clients = design.broker_rules(), design.client_rules()
-        return ClusterModel(model.spec, self._listened(brokers), self._listened(clients))
+        return ClusterModel(model.spec, self._wrap_rules(brokers), self._wrap_rules(clients))
 
-    def _listened(self, rules: R) -> R:
+    def _wrap_rules(self, rules: R) -> R:
         listened: dict[str, Any] = {
             slot: self._rule(slot, getattr(rules, slot)) for slot in rules.__struct_fields__
         }

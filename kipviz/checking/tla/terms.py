@@ -127,7 +127,7 @@ def tla(term: Term) -> str:
     if isinstance(term, int):
         return str(term)
     if isinstance(term, str):
-        return quoted(term)
+        return quote_text(term)
     if isinstance(term, Record):
         return f"[{', '.join(f'{name} |-> {tla(each)}' for name, each in term.fields)}]"
     if isinstance(term, Mapping):
@@ -149,7 +149,7 @@ def itf(term: Term) -> Any:
     return {"#tup": [itf(each) for each in term]}
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return a text as a TLA+ string in ASCII; any other character is written by its number, u{e9}."""
     return f'"{"".join(map(_letter, text))}"'
 

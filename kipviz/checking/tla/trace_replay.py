@@ -17,12 +17,12 @@ from kipviz.checking.tla.module import HEAD, SEARCHES
 from kipviz.checking.tla.names import name_of_action, word
 from kipviz.checking.tla.terms import term_of
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.behaviour.catalogue import named
+from kipviz.cluster.behaviour.catalogue import name_action
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.model import Model
 from kipviz.core.outside import untrusted_file
-from kipviz.core.outside.printable import shown
+from kipviz.core.outside.printable import escape_line
 from kipviz.core.outside.suggestions import nearest
 from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.scenarios.library import carried
@@ -115,7 +115,7 @@ def _of_module(module: str | os.PathLike[str], design: str | None) -> dict[str, 
     chosen = designs[0] if design is None else design
     if chosen not in designs:
         raise TraceFileError(
-            f"{name} has the design{'s' if len(designs) > 1 else ''} {', '.join(map(shown, designs))}, not {shown(chosen)}"
+            f"{name} has the design{'s' if len(designs) > 1 else ''} {', '.join(map(escape_line, designs))}, not {escape_line(chosen)}"
         )
     return said | {"design": chosen}
 
@@ -135,7 +135,7 @@ def _actions(path: str, trace: Foreign, model: Model) -> tuple[ClusterAction, ..
         possible = model.enabled(world)
         found = [action for action in possible if _is(step, world, action)]
         if len(found) != 1:
-            where = f"{path}: step {number} ({step.place}), {shown(step.name)},"
+            where = f"{path}: step {number} ({step.place}), {escape_line(step.name)},"
             names = _render_actions(world, found or possible)
             if found:
                 raise TraceFileError(f"{where} may be any of {names}: give its arguments")
@@ -163,7 +163,7 @@ def _is(step: Named, world: World, action: ClusterAction) -> bool:
     ):
         return False
     asked = word(step.name).lower()
-    called = named(world, action)
+    called = name_action(world, action)
     names = (name_of_action(action), called.in_scripts, called.on_screen)
     return (
         asked in {word(each).lower() for each in names}
@@ -197,7 +197,7 @@ def _like(step: Named, possible: Sequence[ClusterAction]) -> str:
 
 def _render_actions(world: World, actions: Sequence[ClusterAction]) -> str:
     names = [
-        f"{name_of_action(action)} ({named(world, action).on_screen})"
+        f"{name_of_action(action)} ({name_action(world, action).on_screen})"
         for action in actions[:LISTED_MAX]
     ]
     more = len(actions) - LISTED_MAX
@@ -210,5 +210,7 @@ def _changes(trace: Foreign, run: Run) -> tuple[str, ...]:
     for number, (state, was) in enumerate(zip(now, trace.states, strict=True)):
         for name in dict.fromkeys((*state, *was)):
             if name != "#meta" and state.get(name) != was.get(name):
-                return (f"step {number} came out differently: {shown(name)} has another value",)
+                return (
+                    f"step {number} came out differently: {escape_line(name)} has another value",
+                )
     return ()

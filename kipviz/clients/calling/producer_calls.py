@@ -96,7 +96,7 @@ def _outputs_of(me: Application, line: Line) -> tuple[str, tuple[DataRecord, ...
     return to, outputs
 
 
-def left_behind(me: Application, line: Line) -> Application:
+def keep_appended(me: Application, line: Line) -> Application:
     """Return what a failed send() of one of several threads leaves: the records that it had appended before it threw."""
     producer = named_client(me, line, me.producer)
     if line.call is not Call.SEND or not me.workers or not isinstance(producer, Producer):
@@ -106,7 +106,7 @@ def left_behind(me: Application, line: Line) -> Application:
         return me
     if appending.goes_along(producer, to):
         return me.with_client(producing.send(producer, to, outputs))
-    return me.with_client(appending.left_behind(producer, to, outputs))
+    return me.with_client(appending.keep_unsent(producer, to, outputs))
 
 
 def flush(me: Application, line: Line, rules: ClientRules) -> Application:

@@ -28,7 +28,7 @@ Said: TypeAlias = tuple[str, tuple[tuple[int, AcknowledgeType], ...]]
 
 def stage(me: Application, line: Line, rules: ClientRules) -> Application:
     """Add acknowledgements to the transaction: those of a line, or those that were drained from the consumer."""
-    consumer = draining.consumer_of(me, draining.drained_by(line))
+    consumer = draining.consumer_of(me, draining.drained_member(line))
     holder = holder_of(me, line)
     if line.target.partition(" ")[0] == draining.DRAINED:
         manager, consumer = draining.stage(holder.manager, consumer, rules)
@@ -130,7 +130,7 @@ def acknowledge_transactionally(me: Application, line: Line, rules: ClientRules)
     offsets = tuple(offset for offset, _ in verdicts)
     staging = consumer.but(
         current_fetch=consumer.current_fetch.staging(offsets),
-        transactional=consumer.transactional.added(request),
+        transactional=consumer.transactional.add(request),
     )
     # The session must know that it has something to end.
     return with_manager(me, session, manager.but(transaction_started=True)).but(consumer=staging)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kipviz.clients.process_spec import ProcessSpec
 from kipviz.messages.groups.classic_groups import Assigned, Subscribed
-from kipviz.records.balance import balanced
+from kipviz.records.balance import balance_partitions
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
 from kipviz.records.placement import topic_of
 
@@ -23,7 +23,7 @@ def why_no_such_assignors(application: ProcessSpec) -> str:
     return ""
 
 
-def assigned(
+def assign(
     protocol: str, topic_partitions: tuple[str, ...], members: tuple[Subscribed, ...]
 ) -> tuple[Assigned, ...]:
     """Return the assignment that the assignor of a generation makes."""
@@ -107,7 +107,7 @@ def sticky(
         m.member_id: m.subscription.owned for m in members if m.subscription.generation == newest
     }
     if len({tuple(sorted(mine)) for mine in topics.values()}) > 1:
-        return balanced(topic_partitions, topics, had)
+        return balance_partitions(topic_partitions, topics, had)
     topic_partitions = tuple(
         p for p in topic_partitions if topic_of(p) in members[0].subscription.topics
     )

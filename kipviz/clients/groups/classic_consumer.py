@@ -14,7 +14,7 @@ NOT MODELLED: assignors other than range and cooperative-sticky, automatic commi
 from __future__ import annotations
 
 from kipviz.clients.groups import group_reading
-from kipviz.clients.groups.assignors import assigned
+from kipviz.clients.groups.assignors import assign
 from kipviz.clients.groups.consumer import ClassicConsumer
 from kipviz.clients.groups.consumer_coordinator import BETWEEN, MemberState
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
@@ -86,7 +86,7 @@ def subscribe(me: ClassicConsumer, topics: tuple[str, ...], regex: str = "") -> 
     """
     assert not regex, "an expression is resolved for members by KIP-848 only"
     again = me.membership.rejoin or topics != me.subscription.topics
-    after = me.subscription.subscribed_to(topics)
+    after = me.subscription.subscribe_to(topics)
     return me.but(subscription=after, membership=me.membership.but(rejoin=again))
 
 
@@ -141,7 +141,9 @@ def _next_to_join(me: ClassicConsumer) -> Message | None:
     return None
 
 
-def sent(me: ClassicConsumer, request: Message, broker: int) -> tuple[ClassicConsumer, Message]:
+def note_sent(
+    me: ClassicConsumer, request: Message, broker: int
+) -> tuple[ClassicConsumer, Message]:
     """Note that a request is in flight.
 
     A cooperative consumer keeps fetching while its JoinGroup waits for other members.
@@ -264,7 +266,7 @@ def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsume
         case Errors.NONE:
             made: tuple[Assigned, ...] = ()
             if answer.leader == answer.member_id and not answer.skip_assignment:
-                made = assigned(answer.protocol, mine.topic_partitions, answer.members)
+                made = assign(answer.protocol, mine.topic_partitions, answer.members)
             joined = mine.to(S.COMPLETING_REBALANCE).but(
                 member_id=answer.member_id,
                 generation=answer.generation,

@@ -63,7 +63,7 @@ def subscribe(me: GroupConsumer, topics: tuple[str, ...], regex: str = "") -> Gr
     The next heartbeat that is due carries the subscription. Source: ConsumerHeartbeatRequestManager.HeartbeatState.
     """
     told = regex or (None if me.subscription.regex is None else "")
-    after = me.subscription.subscribed_to(topics or ("",)).but(regex=told)
+    after = me.subscription.subscribe_to(topics or ("",)).but(regex=told)
     if after == me.subscription:
         return me
     return me.but(subscription=after, membership=me.membership.but(resubscribed=True))
@@ -113,7 +113,7 @@ def next_request(me: GroupConsumer) -> Message | None:
     return group_reading.next_read(me, member)
 
 
-def sent(me: GroupConsumer, request: Message, broker: int) -> tuple[GroupConsumer, Message]:
+def note_sent(me: GroupConsumer, request: Message, broker: int) -> tuple[GroupConsumer, Message]:
     """Note that a request is in flight."""
     mine = me.membership
     if mine.leaving is not None:

@@ -30,7 +30,7 @@ class ConsumerDelegate(Generic[C]):
     """The functions of a consumer that depend on the protocol of its group.
 
     `poll`, `commit_sync` and `unsubscribe` are calls that block; the response to `subscribe` is none. `next_request`
-    returns the request that the network thread sends next, `sent` notes that it is in flight. `running` are the timers
+    returns the request that the network thread sends next, `note_sent` notes that it is in flight. `running` are the timers
     that run, also while a request is in flight.
     """
 
@@ -54,7 +54,7 @@ DELEGATES: dict[type, ConsumerDelegate[Any]] = {
         subscribe=group_consumer.subscribe,
         unsubscribe=group_consumer.unsubscribe,
         next_request=group_consumer.next_request,
-        sent=group_consumer.sent,
+        sent=group_consumer.note_sent,
         on_response=group_consumer.on_response,
         on_disconnected=group_consumer.on_disconnected,
         running=group_consumer.running,
@@ -66,7 +66,7 @@ DELEGATES: dict[type, ConsumerDelegate[Any]] = {
         subscribe=classic_consumer.subscribe,
         unsubscribe=classic_consumer.unsubscribe,
         next_request=classic_consumer.next_request,
-        sent=classic_consumer.sent,
+        sent=classic_consumer.note_sent,
         on_response=classic_consumer.on_response,
         on_disconnected=classic_consumer.on_disconnected,
         running=classic_consumer.running,
@@ -120,7 +120,7 @@ def next_request(me: RegularConsumer) -> Message | None:
     return _delegate(me).next_request(me)
 
 
-def sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
+def note_sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
     """Note that a request is in flight."""
     return _delegate(me).sent(me, request, broker)
 
@@ -135,7 +135,7 @@ def on_disconnected(me: C, broker: int) -> C:
     return _delegate(me).on_disconnected(me, broker)
 
 
-def restarted(me: RegularConsumer, life: int) -> RegularConsumer:
+def restart(me: RegularConsumer, life: int) -> RegularConsumer:
     """Return the consumer of the process's next life: it has not joined yet, and knows no position."""
     assigned = me.subscription.user_assigned
     membership = me.membership if assigned else me.membership.anew(life)

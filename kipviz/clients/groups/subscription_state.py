@@ -36,10 +36,8 @@ class SubscriptionState(Value, frozen=True):
     user_assigned: bool = False
 
     @classmethod
-    def assigned(
-        cls, partitions: tuple[str, ...], auto_offset_reset: str = ""
-    ) -> SubscriptionState:
-        """Return the state after assign()."""
+    def assign(cls, partitions: tuple[str, ...], auto_offset_reset: str = "") -> SubscriptionState:
+        """Return the state of a consumer whose user assigns its partitions."""
         return cls("", owned=partitions, auto_offset_reset=auto_offset_reset, user_assigned=True)
 
     @property
@@ -51,7 +49,7 @@ class SubscriptionState(Value, frozen=True):
     def anew(self) -> SubscriptionState:
         """The subscription of the process's next life, which runs its program from the start."""
         if self.user_assigned:
-            return SubscriptionState.assigned(self.owned, self.auto_offset_reset)
+            return SubscriptionState.assign(self.owned, self.auto_offset_reset)
         return SubscriptionState(
             self.first_topic or self.topic, auto_offset_reset=self.auto_offset_reset
         )
@@ -71,7 +69,7 @@ class SubscriptionState(Value, frozen=True):
         """The position of every partition, except those whose position the log is still asked for."""
         return tuple(GroupOffset(p, at) for p, at in self.positions.items() if at != ASKED)
 
-    def subscribed_to(self, topics: tuple[str, ...]) -> SubscriptionState:
+    def subscribe_to(self, topics: tuple[str, ...]) -> SubscriptionState:
         """Subscribe to these topics and no others."""
         begins_with = self.first_topic or self.topic
         return self.but(

@@ -336,7 +336,7 @@ def list_consumer_group_offsets(me: Admin, groups: str) -> Admin:
     The result leaves out a partition whose offset is not stable, without an error.
     Source: ListConsumerGroupOffsetsHandler.
     """
-    return ask(me, group_targets.committed_of(groups)).but(several=True)
+    return ask(me, group_targets.parse_offset_groups(groups)).but(several=True)
 
 
 def remove_members(me: Admin, members: str) -> Admin:
@@ -364,9 +364,9 @@ def next_broker(me: Admin) -> int:
     return broker_of(me.queue[0] if me.queue else None)
 
 
-def sent(me: Admin, request: Message, broker: int) -> tuple[Admin, Message]:
+def note_sent(me: Admin, request: Message, broker: int) -> tuple[Admin, Message]:
     """Note that a request is in flight."""
-    rest = several_groups.left_over(message_of(me.queue[0]), request)
+    rest = several_groups.remaining_groups(message_of(me.queue[0]), request)
     return me.but(queue=(*rest, *me.queue[1:]), on_wire=request, on_wire_broker=broker), request
 
 
@@ -381,7 +381,7 @@ def on_response(me: Admin, answer: Message) -> Admin:
     error = _error_of(answer)
     if isinstance(request, ConsumerGroupDescribe) and error is Errors.GROUP_ID_NOT_FOUND:
         return me.but(queue=(DescribeGroups(request.group_ids),))
-    if error in _repeated_after(request):
+    if error in _retried_errors(request):
         again = Addressed(broker, request) if isinstance(request, TO_EACH_BROKER) else request
         return me.but(queue=(again, *me.queue))
     if error is not Errors.NONE and not _is_an_answer(me, error):
@@ -441,7 +441,7 @@ def on_disconnected(me: Admin, broker: int) -> Admin:
     return me if me.queue else _next_of_finding(me, ListTransactionsResponse(Errors.NONE))
 
 
-def restarted(me: Admin, life: int) -> Admin:
+def restart(me: Admin, life: int) -> Admin:
     """Return the admin client of the process's next life: it knows only the brokers."""
     return Admin(me.source, me.brokers)
 
@@ -457,7 +457,7 @@ def ask(me: Admin, *requests: Outgoing) -> Admin:
 
 def _of_groups(me: Admin, kind: Callable[[tuple[str, ...]], OfGroups], target: str) -> Admin:
     """Send a request about one group or several."""
-    groups = several_groups.named(target)
+    groups = several_groups.parse_groups(target)
     return ask(me, kind(groups)).but(several=len(groups) > 1)
 
 
@@ -465,7 +465,7 @@ def _keep_answer(me: Admin, request: Message, answer: Message) -> Admin:
     """Keep the result for each of several groups; the call ends when no request is left."""
     assert isinstance(request, OfGroups)
     assert isinstance(answer, GroupsResponse)
-    heard = several_groups.sort_results(request, answer, _repeated_after(request))
+    heard = several_groups.sort_results(request, answer, _retried_errors(request))
     told = () if isinstance(answer, DeleteGroupsResponse) else heard.told
     me = me.but(
         queue=(*heard.asks, *me.queue),
@@ -498,7 +498,7 @@ def _to_every_broker(me: Admin, filters: Filters) -> tuple[Outgoing, ...]:
     return tuple(Addressed(broker, asked) for broker in me.brokers)
 
 
-def _repeated_after(request: Message) -> tuple[Errors, ...]:
+def _retried_errors(request: Message) -> tuple[Errors, ...]:
     """Return the errors after which a request is sent again: to the new leader, or a little later."""
     errors = api_of(request).admin_retries
     assert errors is not None, f"no admin client sends {type(request).__name__}"

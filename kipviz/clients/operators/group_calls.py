@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kipviz.clients.application import Call, Line
 from kipviz.clients.operators import admin, group_targets
 from kipviz.clients.operators.admin import Admin
-from kipviz.clients.operators.several_groups import named
+from kipviz.clients.operators.several_groups import parse_groups
 from kipviz.messages.groups import several_groups
 
 # The calls of an operator about a share group, whose id is the first word of their target.
@@ -53,19 +53,19 @@ def groups_of(line: Line) -> tuple[str, ...]:
     if line.call not in (*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS):
         return ()
     if line.call is Call.LIST_CONSUMER_GROUP_OFFSETS:
-        return several_groups.groups_of(group_targets.committed_of(line.target))
-    names = named(line.target)
+        return several_groups.groups_of(group_targets.parse_offset_groups(line.target))
+    names = parse_groups(line.target)
     return names if line.call in OF_SEVERAL_GROUPS else names[:1]
 
 
 # How the target of an operator's call is parsed, where it is more than a name.
 READ_BY_OPERATORS: dict[Call, Callable[[str], object]] = {
-    **dict.fromkeys(OF_SEVERAL_GROUPS, named),
+    **dict.fromkeys(OF_SEVERAL_GROUPS, parse_groups),
     Call.LIST_TRANSACTIONS: admin.filters_of,
     Call.ALTER_SHARE_GROUP_OFFSETS: admin.starts_of,
     Call.DELETE_SHARE_GROUP_OFFSETS: admin.topic_offsets_of,
     Call.LIST_GROUPS: group_targets.group_filters_of,
     Call.DELETE_CONSUMER_GROUP_OFFSETS: group_targets.group_offsets_of,
     Call.REMOVE_MEMBERS: group_targets.members_of,
-    Call.LIST_CONSUMER_GROUP_OFFSETS: group_targets.committed_of,
+    Call.LIST_CONSUMER_GROUP_OFFSETS: group_targets.parse_offset_groups,
 }

@@ -45,7 +45,7 @@ def group_offsets_of(text: str) -> OffsetDelete:
 REQUIRE_STABLE = "requireStable="
 
 
-def committed_of(text: str) -> OffsetFetch:
+def parse_offset_groups(text: str) -> OffsetFetch:
     """Parse the groups of an OffsetFetch, each of them once: "g1 g2 requireStable=true".
 
     Raises:
@@ -58,7 +58,7 @@ def committed_of(text: str) -> OffsetFetch:
             raise ValueError(
                 f"{word!r} is not an option: write {REQUIRE_STABLE}true or {REQUIRE_STABLE}false"
             )
-    groups = several_groups.named(" ".join(w for w in words if w not in said))
+    groups = several_groups.parse_groups(" ".join(w for w in words if w not in said))
     stable = f"{REQUIRE_STABLE}true" in said[-1:]
     return OffsetFetch(tuple(map(OffsetFetchGroup, groups)), stable, NAMES_TOPICS)
 

@@ -29,7 +29,7 @@ class Heard(Value, frozen=True):
     error: str
 
 
-def named(target: str) -> tuple[str, ...]:
+def parse_groups(target: str) -> tuple[str, ...]:
     """Return the groups that a call names, each of them once: "g1 g2".
 
     Raises:
@@ -41,7 +41,7 @@ def named(target: str) -> tuple[str, ...]:
     return groups
 
 
-def left_over(asked: Message | None, sent: Message) -> tuple[Message, ...]:
+def remaining_groups(asked: Message | None, sent: Message) -> tuple[Message, ...]:
     """Return what is left of a request about several groups after one broker's groups were sent."""
     if not isinstance(asked, OfGroups) or not isinstance(sent, OfGroups):
         return ()

@@ -31,7 +31,7 @@ Records = tuple[DataRecord, ...]
 NO_SERIAL = -1
 
 
-def appended(me: P, partition: str, records: Records) -> P:
+def append_records(me: P, partition: str, records: Records) -> P:
     """Append records to the accumulator; without room, send() waits until a batch completes.
 
     Records that an earlier send() left in the partition are in the same batch, in front.
@@ -54,11 +54,11 @@ def with_room(me: P) -> P:
     (partition, records), *_ = kept.blocked
     me = me.but(accumulator=kept.but(blocked=()), manager=me.manager.but(done=True))
     if me.manager.state is S.IN_TRANSACTION or goes_along(me, partition):
-        return appended(me, partition, records)
-    return left_behind(me, partition, records)
+        return append_records(me, partition, records)
+    return keep_unsent(me, partition, records)
 
 
-def left_behind(me: P, partition: str, records: Records) -> P:
+def keep_unsent(me: P, partition: str, records: Records) -> P:
     """Keep the records of an illegal send(), unless the sender drops them."""
     state = me.manager.state
     if state in DROPPING or (state is S.ABORTING_TRANSACTION and _is_ending(me)):

@@ -94,7 +94,7 @@ def why_refused(me: KnownTopics, answer: MetadataResponse) -> Errors:
     return next(refused, Errors.NONE)
 
 
-def released(me: P) -> P:
+def end_wait(me: P) -> P:
     """End the wait of a send(), with or without its topic."""
     question = Metadata((me.metadata.awaited,))
     left = tuple(m for m in me.manager.queue if m != question)
@@ -106,14 +106,14 @@ def released(me: P) -> P:
 
 def after_failure(me: P, about: Message | PartitionProduceResponse, error: Errors) -> P:
     """End the wait of a send(), and forget a topic whose batch failed because no broker leads it."""
-    me = released(me)
+    me = end_wait(me)
     if not isinstance(about, PartitionProduceResponse) or error not in NOBODY_LEADS:
         return me
     left = tuple(t for t in me.metadata.topics if t != topic_of(about.partition))
     return me.but(metadata=me.metadata.but(topics=left))
 
 
-def asked_again(me: P) -> P:
+def look_up_again(me: P) -> P:
     """Look up the awaited topic again after the back-off."""
     if not me.metadata.resting:
         return me

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kipviz.clients.exceptions import encode_error
 from kipviz.clients.sending import in_flight
-from kipviz.clients.sending.in_flight import replaced, tracked
+from kipviz.clients.sending.in_flight import replace_batches, tracked_batches
 from kipviz.clients.sending.outgoing import OutgoingBatch, without
 from kipviz.clients.transactions.producer_errors import FATAL_OF_PRODUCE, NOT_ALLOWED
 from kipviz.clients.transactions.producer_state import ProducerState
@@ -42,7 +42,7 @@ def lacks_identity(me: Producer) -> bool:
 
 def note_sent(me: P, request: Message, broker: int) -> P:
     """Note that the request for an identity is in flight."""
-    return _managed(me, on_wire=request, on_wire_broker=broker, state=S.INITIALIZING)
+    return _change_manager(me, on_wire=request, on_wire_broker=broker, state=S.INITIALIZING)
 
 
 def on_identity(me: P, message: Message) -> P:
@@ -51,22 +51,25 @@ def on_identity(me: P, message: Message) -> P:
     Clause: KIP-98 "Idempotent producer", KIP-360; TransactionManager.InitProducerIdHandler.
     """
     assert isinstance(message, InitProducerIdResponse), message
-    me = _managed(me, on_wire=None, on_wire_broker=-1)
+    me = _change_manager(me, on_wire=None, on_wire_broker=-1)
     batches = me.accumulator.batches
     if message.error is Errors.NONE:
         identity = (message.producer_id, message.producer_epoch)
         anew = [(b, b.but(identity=identity)) for b in batches if b.reset and b.identity[0] < 0]
-        me = _managed(
-            replaced(me, anew), producer_id=identity[0], producer_epoch=identity[1], state=S.READY
+        me = _change_manager(
+            replace_batches(me, anew),
+            producer_id=identity[0],
+            producer_epoch=identity[1],
+            state=S.READY,
         )
         of = me.partition_map.of
         for partition in dict.fromkeys(b.partition for b, _ in anew):
             of = of.set(partition, identity)
         return me.but(partition_map=me.partition_map.but(of=of))
     if message.error in RETRIABLE:
-        return _managed(me, state=S.UNINITIALIZED)
+        return _change_manager(me, state=S.UNINITIALIZED)
     refused = message.error in NOT_ALLOWED
-    me = _managed(
+    me = _change_manager(
         me,
         state=S.UNINITIALIZED if refused else S.FATAL_ERROR,
         error=encode_error(InitProducerId, message.error),
@@ -78,7 +81,7 @@ def on_disconnected(me: P, broker: int) -> P:
     """Ask again for an identity whose request was on a broken connection."""
     if me.on_wire is None or me.on_wire_broker != broker:
         return me
-    return _managed(me, on_wire=None, on_wire_broker=-1, state=S.UNINITIALIZED)
+    return _change_manager(me, on_wire=None, on_wire_broker=-1, state=S.UNINITIALIZED)
 
 
 def on_refused(me: P, batch: OutgoingBatch, error: Errors) -> P:
@@ -88,31 +91,31 @@ def on_refused(me: P, batch: OutgoingBatch, error: Errors) -> P:
     """
     again, bumps = _may_be_sent_again(me, batch, error)
     if again:
-        me = in_flight.taken_back(me, (batch,))
-        return _bumped(me, batch.partition) if bumps else me
-    me = failed(me, (batch,), error)
+        me = in_flight.put_back(me, (batch,))
+        return _bump_epoch(me, batch.partition) if bumps else me
+    me = fail_batches(me, (batch,), error)
     if error in FATAL_OF_PRODUCE:
-        return _fail_batches(_managed(me, state=S.FATAL_ERROR), me.accumulator.batches)
-    return _bumped(me, batch.partition) if me.idempotence else me
+        return _fail_batches(_change_manager(me, state=S.FATAL_ERROR), me.accumulator.batches)
+    return _bump_epoch(me, batch.partition) if me.idempotence else me
 
 
-def failed(me: P, batches: tuple[OutgoingBatch, ...], error: Errors) -> P:
+def fail_batches(me: P, batches: tuple[OutgoingBatch, ...], error: Errors) -> P:
     """Fail batches: their Futures get the error, and the producer continues."""
-    return _managed(_fail_batches(me, batches), error=encode_error(Produce, error))
+    return _change_manager(_fail_batches(me, batches), error=encode_error(Produce, error))
 
 
-def settled(me: P) -> P:
+def resolve_sequences(me: P) -> P:
     """Resolve sequences once no batch of a partition is in flight; flush() may end."""
     for partition in me.partition_map.unresolved:
-        if tracked(me, partition):
+        if tracked_batches(me, partition):
             continue
         if in_flight.is_resolved(me, partition):
             known = me.partition_map
             unresolved = known.unresolved.without(partition)
             me = me.but(partition_map=known.but(unresolved=unresolved))
         else:
-            me = _bumped(me, partition)
-    return me if me.accumulator.batches else _managed(me, done=True)
+            me = _bump_epoch(me, partition)
+    return me if me.accumulator.batches else _change_manager(me, done=True)
 
 
 def _fail_batches(me: P, gone: tuple[OutgoingBatch, ...]) -> P:
@@ -134,7 +137,7 @@ def _may_be_sent_again(me: Producer, batch: OutgoingBatch, error: Errors) -> tup
     return True, unresolved.get(batch.partition, batch.base_sequence) == batch.base_sequence
 
 
-def _bumped(me: P, partition: str) -> P:
+def _bump_epoch(me: P, partition: str) -> P:
     """Bump the epoch without a request, and restart a partition's sequences at 0.
 
     Other partitions follow when none of their batches is in flight. After the last epoch the producer asks for another
@@ -142,16 +145,16 @@ def _bumped(me: P, partition: str) -> P:
     """
     manager = me.manager
     if manager.producer_epoch == EPOCH_MAX:
-        me = _managed(me, producer_id=-1, producer_epoch=-1, state=S.UNINITIALIZED)
+        me = _change_manager(me, producer_id=-1, producer_epoch=-1, state=S.UNINITIALIZED)
     else:
-        me = _managed(me, producer_epoch=manager.producer_epoch + 1)
+        me = _change_manager(me, producer_epoch=manager.producer_epoch + 1)
     identity = me.manager.identity
     changes, at = [], 0
-    for batch in tracked(me, partition):
+    for batch in tracked_batches(me, partition):
         anew = batch.but(base_sequence=at, identity=identity, reset=True)
         changes.append((batch, anew))
         at += len(batch.records)
-    me = replaced(me, changes)
+    me = replace_batches(me, changes)
     known = me.partition_map
     return me.but(
         partition_map=known.but(
@@ -163,5 +166,5 @@ def _bumped(me: P, partition: str) -> P:
     )
 
 
-def _managed(me: P, **changes: object) -> P:
+def _change_manager(me: P, **changes: object) -> P:
     return me.but(manager=me.manager.but(**changes))

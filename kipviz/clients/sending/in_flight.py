@@ -76,7 +76,7 @@ def has_room(me: Producer, broker: int) -> bool:
     return len(flying) + asked < me.max_in_flight
 
 
-def tracked(me: Producer, partition: str) -> tuple[OutgoingBatch, ...]:
+def tracked_batches(me: Producer, partition: str) -> tuple[OutgoingBatch, ...]:
     """Return the batches of a partition that were sent and are not complete."""
     return tuple(b for b in me.accumulator.batches if b.partition == partition and b.sent)
 
@@ -133,10 +133,10 @@ def _put_on_wire(me: P, partition: str, broker: int, request: int) -> P:
         behind = sequence_after(numbered.base_sequence, len(batch.records))
         sequences = known.sequences.set(partition, behind)
         me = me.but(partition_map=known.but(sequences=sequences))
-    return replaced(me, [(batch, numbered.but(broker=broker, sent=True, request=request))])
+    return replace_batches(me, [(batch, numbered.but(broker=broker, sent=True, request=request))])
 
 
-def acknowledged(me: P, batch: OutgoingBatch) -> P:
+def note_acknowledged(me: P, batch: OutgoingBatch) -> P:
     """Note that a batch was written.
 
     The last sequence of a batch does not wrap here, so after 2147483647 no batch counts as acknowledged. Source:
@@ -151,7 +151,7 @@ def acknowledged(me: P, batch: OutgoingBatch) -> P:
     return me.but(partition_map=known.but(acked=known.acked.set(batch.partition, acked)))
 
 
-def taken_back(me: P, batches: Iterable[OutgoingBatch]) -> P:
+def put_back(me: P, batches: Iterable[OutgoingBatch]) -> P:
     """Put batches that were in flight back, to be sent again with the same sequences.
 
     They wait first if the producer backs off.
@@ -163,7 +163,7 @@ def taken_back(me: P, batches: Iterable[OutgoingBatch]) -> P:
         (b, b.but(broker=-1, request=0, retried=True, attempts=b.attempts + rests, rests=rests))
         for b in batches
     ]
-    return replaced(me, back)
+    return replace_batches(me, back)
 
 
 def _as_never_sent(me: P, batches: tuple[OutgoingBatch, ...]) -> P:
@@ -174,14 +174,16 @@ def _as_never_sent(me: P, batches: tuple[OutgoingBatch, ...]) -> P:
     """
     sequences = me.partition_map.sequences
     for batch in batches:
-        sequences = _counted_to(sequences, batch.partition, batch.base_sequence)
+        sequences = _set_sequence(sequences, batch.partition, batch.base_sequence)
     me = me.but(partition_map=me.partition_map.but(sequences=sequences))
-    back = replaced(me, [(b, b.but(base_sequence=-1, broker=-1, sent=False)) for b in batches])
+    back = replace_batches(
+        me, [(b, b.but(base_sequence=-1, broker=-1, sent=False)) for b in batches]
+    )
     dropped = me.manager.state in (S.ABORTABLE_ERROR, S.ABORTING_TRANSACTION)
     return without_unsent(back) if dropped else back
 
 
-def expired(me: P, batch: OutgoingBatch) -> P:
+def drop_expired(me: P, batch: OutgoingBatch) -> P:
     """Drop an expired batch; if it is in flight, its request keeps its place on the connection."""
     me = without(me, batch)
     if batch.broker < 0:
@@ -191,7 +193,7 @@ def expired(me: P, batch: OutgoingBatch) -> P:
     return me.but(accumulator=kept.but(unanswered=(*kept.unanswered, left)))
 
 
-def answered(me: P, partition: str, request: int) -> P:
+def note_late_response(me: P, partition: str, request: int) -> P:
     """Handle the response for a batch that expired: no caller waits for it."""
     asked, kept = (request, partition), me.accumulator
     left = tuple(each for each in kept.unanswered if (each.request, each.partition) != asked)
@@ -204,7 +206,7 @@ def on_disconnected(me: P, broker: int) -> P:
     if kept.unanswered:
         left = tuple(each for each in kept.unanswered if each.broker != broker)
         me = me.but(accumulator=kept.but(unanswered=left))
-    return taken_back(me, [b for b in kept.batches if b.broker == broker])
+    return put_back(me, [b for b in kept.batches if b.broker == broker])
 
 
 def comes_early(me: Producer, batch: OutgoingBatch, error: Errors) -> bool:
@@ -218,7 +220,7 @@ def comes_early(me: Producer, batch: OutgoingBatch, error: Errors) -> bool:
     return gap and (batch.reset or not is_next)
 
 
-def closed_up(me: P, gone: OutgoingBatch) -> P:
+def close_gap(me: P, gone: OutgoingBatch) -> P:
     """Shift the sequences of later batches down by those of a batch that a leader rejected for good.
 
     They are in the same transaction, which can only be aborted; but they are sent until a leader has them. If the
@@ -231,13 +233,15 @@ def closed_up(me: P, gone: OutgoingBatch) -> P:
     following = sequences.get(gone.partition, 0) - count
     if following < 0:
         return me
-    behind = [b for b in tracked(me, gone.partition) if b.base_sequence > gone.base_sequence]
+    behind = [
+        b for b in tracked_batches(me, gone.partition) if b.base_sequence > gone.base_sequence
+    ]
     changes = [(b, b.but(base_sequence=b.base_sequence - count, reset=True)) for b in behind]
-    sequences = _counted_to(sequences, gone.partition, following)
-    return replaced(me, changes).but(partition_map=me.partition_map.but(sequences=sequences))
+    sequences = _set_sequence(sequences, gone.partition, following)
+    return replace_batches(me, changes).but(partition_map=me.partition_map.but(sequences=sequences))
 
 
-def _counted_to(sequences: Table[str, int], partition: str, following: int) -> Table[str, int]:
+def _set_sequence(sequences: Table[str, int], partition: str, following: int) -> Table[str, int]:
     """Return the sequences after one partition's count was set; a partition at 0 has no entry."""
     return sequences.set(partition, following) if following else sequences.without(partition)
 
@@ -261,7 +265,7 @@ def is_resolved(me: Producer, partition: str) -> bool:
     return known.sequences.get(partition, 0) == known.acked.get(partition, -1) + 1
 
 
-def replaced(me: P, changes: list[tuple[OutgoingBatch, OutgoingBatch]]) -> P:
+def replace_batches(me: P, changes: list[tuple[OutgoingBatch, OutgoingBatch]]) -> P:
     """Replace batches in place; equal batches are distinguished by object identity."""
     if not changes:
         return me

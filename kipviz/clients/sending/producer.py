@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from kipviz.clients.sending import appending, awaited_topics, sender
 from kipviz.clients.sending.awaited_topics import KnownTopics
-from kipviz.clients.sending.in_flight import replaced
+from kipviz.clients.sending.in_flight import replace_batches
 from kipviz.clients.sending.outgoing import without_unsent
 from kipviz.clients.sending.record_accumulator import RecordAccumulator
 from kipviz.clients.sending.txn_partition_map import TxnPartitionMap
@@ -84,7 +84,7 @@ def is_plain(me: object) -> bool:
 
 
 # The sender's functions, under the names that every client has.
-next_request, sent = sender.next_request, sender.sent
+next_request, note_sent = sender.next_request, sender.note_sent
 on_response, on_disconnected = sender.on_response, sender.on_disconnected
 
 # -- send() -----------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def send(me: P, partition: str, records: tuple[DataRecord, ...]) -> P:
     """
     if awaited_topics.is_unknown(me.metadata, partition):
         return awaited_topics.asking(me, partition, records)
-    return appending.appended(me, partition, records)
+    return appending.append_records(me, partition, records)
 
 
 def send_waits(me: object) -> bool:
@@ -108,7 +108,7 @@ def send_waits(me: object) -> bool:
 def send_goes_on(me: P) -> P:
     """Continue a send() whose topic is known now."""
     partition, records = me.metadata.held[0]
-    return send(awaited_topics.released(me), partition, records)
+    return send(awaited_topics.end_wait(me), partition, records)
 
 
 def why_no_error_state(me: Producer) -> str:
@@ -135,10 +135,10 @@ def send_timed_out(me: P) -> P:
     free = me.but(accumulator=me.accumulator.but(blocked=()))
     if why_no_error_state(me):
         return (
-            free.but(manager=me.manager.but(done=True)) if blocked else awaited_topics.released(me)
+            free.but(manager=me.manager.but(done=True)) if blocked else awaited_topics.end_wait(me)
         )
     if not held:
-        return sender.settled(sender.fail(free, refused))
+        return sender.resolve_sequences(sender.fail(free, refused))
     given_up = sender.fail(me, refused)
     why = awaited_topics.why_timed_out(me.metadata)
     return given_up.but(manager=given_up.manager.but(error=why))
@@ -184,16 +184,16 @@ def end_transaction(me: P, *, committed: bool) -> P:
 # -- a client like others ---------------------------------------------------------------------
 
 
-def connected(me: P, features: Features) -> P:
+def note_features(me: P, features: Features) -> P:
     """Learn the finalized feature levels from a new connection (ApiVersions)."""
-    return me.but(manager=managing.connected(me.manager, features))
+    return me.but(manager=managing.note_features(me.manager, features))
 
 
-def restarted(me: P, life: int) -> P:
+def restart(me: P, life: int) -> P:
     """Return the producer of the process's next life: with its transactional id, without an identity."""
     return type(me)(
         me.source,
-        managing.restarted(me.manager),
+        managing.restart(me.manager),
         me.accumulator.anew,
         metadata=me.metadata.anew,
         max_in_flight=me.max_in_flight,
@@ -221,9 +221,11 @@ def on_timer(me: P, timer: TimerOfClient) -> P:
     """Fire a timer: a batch may be sent again, or its manager continues."""
     if isinstance(timer, BatchBackOff):
         batches = me.accumulator.batches
-        return replaced(me, [(b, b.but(rests=False)) for b in batches if b.serial == timer.number])
+        return replace_batches(
+            me, [(b, b.but(rests=False)) for b in batches if b.serial == timer.number]
+        )
     me = me.but(manager=producer_timers.on_timer(me.manager, timer))
-    return awaited_topics.asked_again(me) if isinstance(timer, RetryBackOff) else me
+    return awaited_topics.look_up_again(me) if isinstance(timer, RetryBackOff) else me
 
 
 def back_off(me: Producer, timer: BatchBackOff, first_ms: int, most_ms: int) -> int:

@@ -86,13 +86,13 @@ def _next_produce(me: Producer) -> Produce | None:
     return Produce(manager.transactional_id, data, version, found[0].serial)
 
 
-def sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
+def note_sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
     """Note that a request to a broker is in flight; a new batch gets its sequence now."""
     if isinstance(request, Produce):
         return in_flight.put_on_wire(me, request, broker), request
     if not me.is_transactional:
         return idempotent_epoch.note_sent(me, request, broker), request
-    return me.but(manager=managing.sent(me.manager, request, broker)), request
+    return me.but(manager=managing.note_sent(me.manager, request, broker)), request
 
 
 # -- what comes back ------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def on_response(me: P, message: Message) -> P:
         me = _on_answer(me, message)
     else:
         me = idempotent_epoch.on_identity(me, message)
-    return settled(me)
+    return resolve_sequences(me)
 
 
 def _on_produced(me: P, result: PartitionProduceResponse, request: int) -> P:
@@ -119,15 +119,15 @@ def _on_produced(me: P, result: PartitionProduceResponse, request: int) -> P:
     flying = (b for b in me.accumulator.batches if b.broker >= 0)
     batch = next((b for b in flying if (b.partition, b.request) == asked), None)
     if batch is None:
-        return in_flight.answered(me, result.partition, request)
+        return in_flight.note_late_response(me, result.partition, request)
     if result.error is Errors.NONE:
-        return prepared_when_flushed(in_flight.acknowledged(me, batch))
+        return prepared_when_flushed(in_flight.note_acknowledged(me, batch))
     if not me.is_transactional:
         return idempotent_epoch.on_refused(me, batch, result.error)
     if result.error in RETRIABLE or in_flight.comes_early(me, batch, result.error):
-        return in_flight.taken_back(me, (batch,))
+        return in_flight.put_back(me, (batch,))
     me = fail(without(me, batch), Failure(result, result.error))
-    return me if me.manager.state is S.FATAL_ERROR else in_flight.closed_up(me, batch)
+    return me if me.manager.state is S.FATAL_ERROR else in_flight.close_gap(me, batch)
 
 
 def _on_answer(me: P, message: Message) -> P:
@@ -157,7 +157,7 @@ def on_disconnected(me: P, broker: int) -> P:
     me = in_flight.on_disconnected(me, broker)
     if not me.is_transactional:
         return idempotent_epoch.on_disconnected(me, broker)
-    return settled(me.but(manager=managing.on_disconnected(me.manager, broker)))
+    return resolve_sequences(me.but(manager=managing.on_disconnected(me.manager, broker)))
 
 
 # -- delivery.timeout.ms --------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def expiring(me: Producer) -> OutgoingBatch | None:
     return next(late, None)
 
 
-def expired(me: P) -> P:
+def fail_expired(me: P) -> P:
     """Fail a batch after delivery.timeout.ms: its transaction, if it has one, can only be aborted.
 
     Its sequence is not used again, because a leader may have it. If it had been sent again before, its partition sends
@@ -188,13 +188,15 @@ def expired(me: P) -> P:
     if batch in me.accumulator.stray:
         me = me.but(accumulator=me.accumulator.but(stray=me.accumulator.stray[1:]))
     else:
-        me = in_flight.expired(me, batch)
+        me = in_flight.drop_expired(me, batch)
     if me.is_transactional:
         why = PartitionProduceResponse(batch.partition, EXPIRED)
         me = fail(me, Failure(why, EXPIRED))
     else:
-        me = idempotent_epoch.failed(me, (batch,), EXPIRED)
-    return settled(in_flight.left_open(me, batch) if me.idempotence and batch.retried else me)
+        me = idempotent_epoch.fail_batches(me, (batch,), EXPIRED)
+    return resolve_sequences(
+        in_flight.left_open(me, batch) if me.idempotence and batch.retried else me
+    )
 
 
 # -- what follows ---------------------------------------------------------------------------------
@@ -202,7 +204,7 @@ def expired(me: P) -> P:
 
 def fail(me: P, failure: Failure) -> P:
     """Enter an error state, and drop the batches that no broker can have."""
-    manager = managing.failed(me.manager, failure)
+    manager = managing.enter_error(me.manager, failure)
     if manager is me.manager or manager.state is S.ABORTING_TRANSACTION:
         return me.but(manager=manager)
     me = awaited_topics.after_failure(without_unsent(me), failure.about, failure.error)
@@ -217,19 +219,19 @@ def prepared_when_flushed(me: P) -> P:
     return me.but(manager=managing.prepared_when_flushed(me.manager, incomplete=incomplete))
 
 
-def settled(me: P) -> P:
+def resolve_sequences(me: P) -> P:
     """Resolve sequences once no batch of a partition is in flight; a fatal error drops everything.
 
     If a dropped batch is in no log, the transaction can only be aborted, which is already the case; below version 2 the
     epoch is bumped afterwards. Source: TransactionManager.maybeResolveSequences, Sender.maybeAbortBatches.
     """
     if not me.is_transactional:
-        return idempotent_epoch.settled(me)
+        return idempotent_epoch.resolve_sequences(me)
     if me.manager.state is S.FATAL_ERROR:
         known = me.partition_map.but(unresolved=Table.of())
         return appending.with_room(with_batches(me, ()).but(partition_map=known))
     for partition in me.partition_map.unresolved:
-        if not in_flight.tracked(me, partition):
+        if not in_flight.tracked_batches(me, partition):
             known, manager = me.partition_map, me.manager
             resolved = manager.implicit or in_flight.is_resolved(me, partition)
             me = me.but(

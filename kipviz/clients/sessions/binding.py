@@ -141,7 +141,7 @@ def _session_settled(me: Application, rules: ClientRules) -> Application:
     )
     for client in told:
         me = me.with_client(client)
-    held_back_by = rules.session_commit(_unsent(me, told))
+    held_back_by = rules.session_commit(_busy_clients(me, told))
     if not held_back_by:
         manager = managing.prepared_when_flushed(manager, incomplete=False)
     return me.with_client(session.but(manager=manager, held_back_by=held_back_by))
@@ -161,7 +161,7 @@ def _votes(
     # A session that did not wait for the acknowledgement may have no transaction left that could fail.
     if not rules.session_failure() or manager.state in (S.READY, S.PREPARED_TRANSACTION):
         return manager, me
-    return _fail_manager(manager, managing.failed(manager, Failure(answer, error))), me
+    return _fail_manager(manager, managing.enter_error(manager, Failure(answer, error))), me
 
 
 def _failures(
@@ -199,10 +199,10 @@ def _enlisting(
     if manager.state is S.IN_TRANSACTION:
         manager = managing.adding(manager, rules.session_enlist(tuple(wanted)))
     waits = {*manager.to_add, *managing.being_added(manager)}
-    return manager, tuple(_allowed(each, manager.partitions, waits) for each in producers)
+    return manager, tuple(_allow_sending(each, manager.partitions, waits) for each in producers)
 
 
-def _allowed(me: Producer, added: tuple[str, ...], waits: set[str]) -> Producer:
+def _allow_sending(me: Producer, added: tuple[str, ...], waits: set[str]) -> Producer:
     """Let a producer send to the partitions that its session has added, and to those that it is not adding."""
     others = (b.partition for b in me.accumulator.batches)
     free = dict.fromkeys(p for p in others if p not in waits and p not in added)
@@ -245,7 +245,7 @@ def _next_identity(me: Producer, identity: tuple[int, int], rules: ClientRules) 
     return with_batches(me, tuple(waiting)).but(partition_map=me.partition_map.begun_anew)
 
 
-def _unsent(me: Application, producers: tuple[Producer, ...]) -> tuple[str, ...]:
+def _busy_clients(me: Application, producers: tuple[Producer, ...]) -> tuple[str, ...]:
     """Return the clients with unfinished work of the session's transaction."""
     waiting = tuple(p.source for p in producers if p.accumulator.batches)
     consumer = me.consumer

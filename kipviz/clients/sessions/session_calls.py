@@ -118,7 +118,7 @@ def resume(me: Application, line: Line, rules: ClientRules) -> Application:
     else:
         identity = resumed_identity(line.target)
     if isinstance(client, TransactionSession):
-        fresh = _made_anew(client, me.life)
+        fresh = _make_again(client, me.life)
         return me.with_client(sessions.resume(fresh, identity[:3], identity.version))
     return me.with_client(resumed_by_reflection(client, identity))
 
@@ -133,9 +133,9 @@ def resumed_by_reflection(me: Producer, identity: Resumed) -> Producer:
     return me.but(manager=managing.resume(me.manager, identity[:3], version))
 
 
-def _made_anew(session: TransactionSession, life: int) -> TransactionSession:
+def _make_again(session: TransactionSession, life: int) -> TransactionSession:
     """Return another session in the same process; it keeps the connection and its feature levels."""
-    fresh = sessions.restarted(session, life)
+    fresh = sessions.restart(session, life)
     return fresh.but(manager=fresh.manager.but(finalized=session.manager.finalized))
 
 
@@ -143,8 +143,8 @@ def new_session(me: Application, line: Line, rules: ClientRules) -> Application:
     """Create a session, and new producers for it in place of those that were bound to the previous one."""
     for client in me.clients:
         if isinstance(client, Producer) and client.manager.session:
-            me = me.with_client(producing.restarted(client, me.life))
-    return me.with_client(_made_anew(session_of(me), me.life))
+            me = me.with_client(producing.restart(client, me.life))
+    return me.with_client(_make_again(session_of(me), me.life))
 
 
 def why_no_producer(me: Application, line: Line, rules: ClientRules) -> str:
@@ -171,7 +171,7 @@ def new_producer(me: Application, line: Line, rules: ClientRules) -> Application
     """
     name = _identity_of(me, line, rules)
     bound = name == session_of(me).manager.transactional_id
-    fresh = producing.restarted(me.producer, me.life)
+    fresh = producing.restart(me.producer, me.life)
     manager = fresh.manager.but(transactional_id=name, session=NAME_OF_SESSION if bound else "")
     return me.but(producer=fresh.but(manager=manager))
 

@@ -36,7 +36,7 @@ def why_it_waits(me: Application) -> str | None:
     return workers.why_it_waits(me)
 
 
-def refused(me: Application) -> str:
+def entry_error(me: Application) -> str:
     """Return the exception of a call that may not enter."""
     return f"ConcurrentModificationException: another thread is in {_call_of_others(me)}()"
 

@@ -198,7 +198,7 @@ def next_request(me: TransactionSession) -> Message | None:
     return None if isinstance(request, EndTxn) and me.held_back_by else request
 
 
-def sent(
+def note_sent(
     me: TransactionSession, request: Message, broker: int
 ) -> tuple[TransactionSession, Message]:
     """Note that a request is in flight.
@@ -206,23 +206,23 @@ def sent(
     A resumed session has sent no InitProducerId, so it learns the cluster's transaction version from the connection on
     which it ends the transaction.
     """
-    manager = managing.sent(me.manager, request, broker)
+    manager = managing.note_sent(me.manager, request, broker)
     if isinstance(request, EndTxn) and me.resumed and manager.finalized < 2:
         request = request.but(version=LAST_END_TXN)
         manager = manager.but(version=manager.finalized, on_wire=request)
     return me.but(manager=manager), request
 
 
-def connected(me: TransactionSession, features: Features) -> TransactionSession:
+def note_features(me: TransactionSession, features: Features) -> TransactionSession:
     """Learn the finalized feature levels from a new connection (ApiVersions)."""
-    return me.but(manager=managing.connected(me.manager, features))
+    return me.but(manager=managing.note_features(me.manager, features))
 
 
 def on_response(me: TransactionSession, message: Message) -> TransactionSession:
     """Handle a response; a session that waited for it to close is closed then."""
     manager, failure = managing.on_answer(me.manager, message, incomplete=False)
     if failure is not None:
-        manager = managing.failed(manager, failure)
+        manager = managing.enter_error(manager, failure)
     manager = managing.ended_locally(manager, incomplete=False)
     return _closed_when_done(me.but(manager=manager))
 
@@ -234,8 +234,8 @@ def on_disconnected(me: TransactionSession, broker: int) -> TransactionSession:
     return me.but(manager=manager.but(queue=()) if me.closed else manager)
 
 
-def restarted(me: TransactionSession, life: int) -> TransactionSession:
+def restart(me: TransactionSession, life: int) -> TransactionSession:
     """Return the session of the process's next life: with its transactional id, without an identity."""
     return TransactionSession(
-        me.source, managing.restarted(me.manager), session_timeout_ms=me.session_timeout_ms
+        me.source, managing.restart(me.manager), session_timeout_ms=me.session_timeout_ms
     )

@@ -34,15 +34,15 @@ class TransactionalAcknowledgements(Value, frozen=True):
         """The same after the next one was sent: the one behind it moves up."""
         return self.but(queue=self.queue[1:])
 
-    def added(self, request: TxnShareAcknowledge) -> TransactionalAcknowledgements:
+    def add(self, request: TxnShareAcknowledge) -> TransactionalAcknowledgements:
         """Append a request."""
         return self.but(queue=(*self.queue, request))
 
-    def sent_again(self, request: TxnShareAcknowledge) -> TransactionalAcknowledgements:
+    def send_again(self, request: TxnShareAcknowledge) -> TransactionalAcknowledgements:
         """Send a request again, before those that came after it."""
         return self.but(queue=(request, *self.queue))
 
-    def answered(
+    def note_result(
         self, request: TxnShareAcknowledge, error: Errors
     ) -> TransactionalAcknowledgements:
         """Note the result of a request. After an error the transaction can only abort: waiting requests are dropped."""

@@ -62,7 +62,7 @@ def drain(me: Application, line: Line, rules: ClientRules) -> Application:
     return me.with_client(consumer)
 
 
-def drained_by(line: Line) -> str:
+def drained_member(line: Line) -> str:
     """Return whose object a line stages: that of a further member such as "M9", or "" for the process's own consumer."""
     drained, _, member = line.target.partition(" ")
     return member if line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS and drained == DRAINED else ""

@@ -37,7 +37,7 @@ FINAL_EPOCH = -1
 SESSION_ERRORS = (Errors.SHARE_SESSION_NOT_FOUND, Errors.INVALID_SHARE_SESSION_EPOCH)
 
 
-def connected(me: ShareConsumer, features: Features) -> ShareConsumer:
+def note_features(me: ShareConsumer, features: Features) -> ShareConsumer:
     """Learn from a new connection (ApiVersions) whether the cluster has KIP-1289, if the consumer checks it."""
     if me.handover.staging_told == NOBODY_ASKS:
         return me
@@ -67,7 +67,7 @@ def _next_outgoing(me: ShareConsumer) -> Outgoing | None:
     return me.to_send
 
 
-def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsumer, Message]:
+def note_sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsumer, Message]:
     """Note that a request is in flight, and return it as it is sent to that broker."""
     if isinstance(request, TxnShareAcknowledge):
         me = me.but(transactional=me.transactional.without_next)
@@ -77,10 +77,10 @@ def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsume
         return me.but(on_wire=request, on_wire_broker=broker), request
     wanted = me.to_send
     if me.subscription.assigned:
-        me = me.but(sessions=me.sessions.turned_to(broker))
+        me = me.but(sessions=me.sessions.switch_to(broker))
     if me.by_session and isinstance(wanted, ShareFetch) and isinstance(request, ShareFetch):
         return _sent_by_session(me, wanted, request, broker)
-    request = _addressed(me, request, broker)
+    request = _address_request(me, request, broker)
     if (
         isinstance(wanted, ShareFetch)
         and isinstance(request, ShareFetch)
@@ -102,7 +102,7 @@ def _sent_by_session(
     """Ask a broker for all partitions that it leads, and wait there if it leads all of them."""
     mine = request.names
     sessions, requests = me.sessions, me.acknowledging
-    said = share_holding.of_session(mine, sessions.told_to(broker), requests.owed, broker)
+    said = share_holding.of_session(mine, sessions.known_partitions(broker), requests.owed, broker)
     for each in said.lost:
         here = each.broker == broker and each.partition in mine
         error = Errors.NETWORK_EXCEPTION if here else Errors.NOT_LEADER_OR_FOLLOWER
@@ -119,7 +119,7 @@ def _sent_by_session(
     return me.but(to_send=None, on_wire=request, on_wire_broker=broker), request
 
 
-def _addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
+def _address_request(me: ShareConsumer, request: Message, broker: int) -> Message:
     """Return the request as it is sent to a broker: without a session it opens one.
 
     Acknowledgements belong to the session in which the records were delivered.
@@ -160,8 +160,8 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
             assert isinstance(request, TxnShareAcknowledge), type(request)
             mine, error = me.transactional, error_of_response(answer)
             if may_be_asked_again(request, error):
-                return me.but(transactional=mine.sent_again(request))
-            return me.but(transactional=mine.answered(request, error))
+                return me.but(transactional=mine.send_again(request))
+            return me.but(transactional=mine.note_result(request, error))
         case ShareAcknowledgeResponse():
             return _on_acknowledged(me, request, answer)
         case ShareFetchResponse():
@@ -267,7 +267,7 @@ def _ask_the_rest(me: ShareConsumer) -> ShareConsumer:
         return me.but(done=True)
     held = me.current_fetch.beside
     if held:  # gaps alone: the next fetches acknowledge them
-        me = owing(me, share_holding.owed(held, tuple(() for _ in held)))
+        me = owing(me, share_holding.owed_acknowledgements(held, tuple(() for _ in held)))
         return _again(me.but(current_fetch=me.current_fetch.but(beside=())))
     return me.but(resting=True)
 
@@ -348,7 +348,7 @@ def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
     """Handle a broken connection: its share session is gone, and acknowledgements in flight are lost."""
     here = broker == me.sessions.broker
     if isinstance(me.on_wire, TxnShareAcknowledge) and me.on_wire_broker == broker:
-        lost = me.but(transactional=me.transactional.sent_again(me.on_wire))
+        lost = me.but(transactional=me.transactional.send_again(me.on_wire))
         lost = lost.but(on_wire=None, on_wire_broker=-1)
         return lost.but(sessions=me.sessions.lost) if here else lost
     if me.on_wire is not None and me.on_wire_broker == broker:
@@ -365,13 +365,13 @@ def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
             return me.but(acknowledging=me.acknowledging.but(in_background=False))
         return with_error(me, Errors.NETWORK_EXCEPTION).but(done=True)
     if here:
-        me = _unsent(me)
+        me = _fail_unsent(me)
         return me.but(sessions=me.sessions.lost)
     sessions = me.sessions.without(broker)
     return me if sessions is me.sessions else me.but(sessions=sessions)
 
 
-def _unsent(me: ShareConsumer) -> ShareConsumer:
+def _fail_unsent(me: ShareConsumer) -> ShareConsumer:
     """Fail the acknowledgements that were not sent yet: they belong to the lost session."""
     if isinstance(me.to_send, Addressed):
         me = _note_results(me, me.to_send.message, Errors.NETWORK_EXCEPTION)

@@ -33,7 +33,7 @@ NextPoll = Callable[[tuple[int, ...], tuple[int, ...]], tuple[AcknowledgementBat
 
 # The network thread's functions, under the names that every client has.
 next_request, next_broker = requesting.next_request, requesting.next_broker
-sent, connected = requesting.sent, requesting.connected
+note_sent, note_features = requesting.note_sent, requesting.note_features
 on_response, on_disconnected = requesting.on_response, requesting.on_disconnected
 timers, on_timer = requesting.timers, requesting.on_timer
 
@@ -56,7 +56,7 @@ def poll(me: ShareConsumer, next_poll: NextPoll) -> ShareConsumer:
         return _polling(me, before.done_with.but(renewed=()))
     if me.gathers:
         said_of_each = tuple(next_poll(held.batch, held.staged) for held in before.beside)
-        me = requesting.owing(me, share_holding.owed(before.beside, said_of_each))
+        me = requesting.owing(me, share_holding.owed_acknowledgements(before.beside, said_of_each))
         before = before.but(beside=())
     if me.explicit:
         said = batches_of_each(before.verdicts)
@@ -99,7 +99,7 @@ def commit_sync(me: ShareConsumer) -> ShareConsumer:
     if me.by_session:
         held = me.current_fetch.beside
         said_of_each = tuple(batches_of(h.batch, AcknowledgeType.ACCEPT) for h in held)
-        owed = share_holding.owed(held, said_of_each)
+        owed = share_holding.owed_acknowledgements(held, said_of_each)
         me = me.but(current_fetch=me.current_fetch.but(beside=()))
         return requesting.commit_next(
             requesting.owing(requesting.with_error(me, Errors.NONE), owed)
@@ -175,7 +175,7 @@ def assigned_now(
     return me
 
 
-def restarted(me: ShareConsumer, life: int) -> ShareConsumer:
+def restart(me: ShareConsumer, life: int) -> ShareConsumer:
     """Return the share consumer of the process's next life: it joins under a new member id."""
     stem = me.member_id.partition("#")[0]
     return ShareConsumer(

@@ -48,7 +48,7 @@ def fresh(part: FetchedPartition, broker: int) -> Held:
     return Held(part.partition, broker, delivered, gaps=gaps)
 
 
-def owed(
+def owed_acknowledgements(
     held: tuple[Held, ...], said: tuple[tuple[AcknowledgementBatch, ...], ...]
 ) -> tuple[Owed, ...]:
     """Return the acknowledgements of each partition that has some, including its gaps."""
@@ -115,7 +115,7 @@ def staging(held: tuple[Held, ...], partition: str, offsets: tuple[int, ...]) ->
     return _change_staged(held, partition, lambda staged: tuple(sorted({*staged, *offsets})))
 
 
-def given_back(
+def unstage_records(
     held: tuple[Held, ...], partition: str, offsets: tuple[int, ...]
 ) -> tuple[Held, ...]:
     """Count records as not staged, because their staging failed."""

@@ -77,7 +77,7 @@ def next_request(me: ShareMember) -> Message | None:
     return ShareGroupHeartbeat(me.group_id, me.member_id, me.member_epoch, topic)
 
 
-def sent(me: ShareMember, request: Message, broker: int) -> tuple[ShareMember, Message]:
+def note_sent(me: ShareMember, request: Message, broker: int) -> tuple[ShareMember, Message]:
     """Note that a heartbeat is in flight."""
     return me.but(beat=False, on_wire=request, on_wire_broker=broker), request
 
@@ -108,7 +108,7 @@ def on_disconnected(me: ShareMember, broker: int) -> ShareMember:
     return me.but(on_wire=None, on_wire_broker=-1, beat=True)
 
 
-def restarted(me: ShareMember, life: int) -> ShareMember:
+def restart(me: ShareMember, life: int) -> ShareMember:
     """Return the membership of the process's next life, under the id of its consumer."""
     name = f"{me.member_id.partition('#')[0]}#{life}"
     return ShareMember(me.source, me.group_id, name, me.topic)

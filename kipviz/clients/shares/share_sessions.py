@@ -40,11 +40,11 @@ class ShareSessions(Value, frozen=True):
             return self.epoch
         return next((epoch for each, epoch, _ in self.others if each == broker), 0)
 
-    def told_to(self, broker: int) -> tuple[str, ...] | None:
+    def known_partitions(self, broker: int) -> tuple[str, ...] | None:
         """Return the partitions that the current session has, None if it is new."""
         return dict(self.told).get(broker, ()) if self.epoch else None
 
-    def turned_to(self, broker: int) -> ShareSessions:
+    def switch_to(self, broker: int) -> ShareSessions:
         """Switch to the session with a broker, which may be a new one; the previous session is kept."""
         if broker == self.broker:
             return self

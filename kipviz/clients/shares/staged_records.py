@@ -101,7 +101,7 @@ def _give_back_staged(
     beside, back = fetch.beside, set()
     for part in (part for request in dropped for part in request.partitions):
         offsets = offsets_of(part.acknowledgements)
-        beside = share_holding.given_back(beside, part.partition, offsets)
+        beside = share_holding.unstage_records(beside, part.partition, offsets)
         back |= set(offsets) if part.partition == consumer.partition else set()
     if consumer.gathers:
         return consumer.but(current_fetch=fetch.but(beside=beside))

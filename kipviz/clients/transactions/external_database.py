@@ -87,7 +87,7 @@ def why_stale(me: ExternalDatabase) -> str:
     return f"StaleWriterException: {me.place} is written by {me.newest} now, not by {me.mine}"
 
 
-def agreed(me: ExternalDatabase, changed: ExternalDatabase) -> ExternalDatabase:
+def take_over_rows(me: ExternalDatabase, changed: ExternalDatabase) -> ExternalDatabase:
     """Return a process's view of a database after another process has changed it."""
     me = me.but(rows=changed.rows)
     if me.place != changed.place:
@@ -103,12 +103,12 @@ def prepare(me: ExternalDatabase) -> ExternalDatabase:
 def commit(me: ExternalDatabase) -> ExternalDatabase:
     """Commit the open or prepared transaction, if there is one."""
     state = me.prepared_txn_state if me.open_state is None else me.open_state
-    return _closed(me).but(rows=(*me.rows, *me.open_rows), prepared_txn_state=state)
+    return _close_transaction(me).but(rows=(*me.rows, *me.open_rows), prepared_txn_state=state)
 
 
 def rollback(me: ExternalDatabase) -> ExternalDatabase:
     """Roll back the open or prepared transaction, if there is one."""
-    return _closed(me)
+    return _close_transaction(me)
 
 
 def position(me: ExternalDatabase, partition: str) -> int:
@@ -117,21 +117,23 @@ def position(me: ExternalDatabase, partition: str) -> int:
     return max((int(at) + 1 for name, _, at in found if name == partition), default=0)
 
 
-def happened(name: str, before: ExternalDatabase, after: ExternalDatabase) -> tuple[Event, ...]:
+def change_events(
+    name: str, before: ExternalDatabase, after: ExternalDatabase
+) -> tuple[Event, ...]:
     """Return the events about the changes of a step to the application's database."""
 
-    def changed(what: str, rows: Rows) -> tuple[Event, ...]:
+    def change_event(what: str, rows: Rows) -> tuple[Event, ...]:
         state = str(after.open_state or after.prepared_txn_state)
         return (DatabaseChanged(name, what, rows, state),)
 
     if len(after.rows) > len(before.rows):
-        return changed("committed", before.open_rows)
+        return change_event("committed", before.open_rows)
     if after.in_doubt and not before.in_doubt:
-        return changed("prepared", after.open_rows)
+        return change_event("prepared", after.open_rows)
     if before.open_rows and not after.open_rows:
-        return changed("rolled back", before.open_rows)
+        return change_event("rolled back", before.open_rows)
     if after.open_rows and before.open_rows != after.open_rows:
-        return changed("written", after.open_rows)
+        return change_event("written", after.open_rows)
     return ()
 
 
@@ -143,7 +145,7 @@ def next_request(me: ExternalDatabase) -> Message | None:
     return None
 
 
-def sent(
+def note_sent(
     me: ExternalDatabase, request: Message, broker: int
 ) -> tuple[ExternalDatabase, Message]:  # pragma: no cover - nothing is ever sent
     """Change nothing: it has no requests."""
@@ -160,17 +162,17 @@ def on_disconnected(me: ExternalDatabase, broker: int) -> ExternalDatabase:
     return me
 
 
-def crashed(me: ExternalDatabase) -> ExternalDatabase:
+def crash(me: ExternalDatabase) -> ExternalDatabase:
     """Roll back a transaction that was not prepared: the process that began it is gone."""
     if me.mine.has_transaction:
         me = me.but(mine=PreparedTxnState())
-    return me if me.in_doubt else _closed(me)
+    return me if me.in_doubt else _close_transaction(me)
 
 
-def restarted(me: ExternalDatabase, life: int) -> ExternalDatabase:
+def restart(me: ExternalDatabase, life: int) -> ExternalDatabase:
     """Return the database as the next process finds it: unchanged."""
     return me
 
 
-def _closed(me: ExternalDatabase) -> ExternalDatabase:
+def _close_transaction(me: ExternalDatabase) -> ExternalDatabase:
     return me.but(open_rows=(), open_state=None, in_doubt=False)

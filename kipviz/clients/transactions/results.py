@@ -44,7 +44,7 @@ def times_out(client: object) -> bool:
     return isinstance(client, Producer) and client.is_transactional
 
 
-def entered(me: Application, line: Line) -> Application:
+def note_entered(me: Application, line: Line) -> Application:
     """Note the result that a thread waits for in the blocking call that it has just made."""
     client = client_of(me, line)
     if not me.workers or not isinstance(client, Producer) or not times_out(client):
@@ -89,12 +89,12 @@ def why_it_waits(me: Application) -> str | None:
     return f"send() of {me.name} waits behind the send() of another thread"
 
 
-def joined(me: Application, client: Producer, result: Result) -> Application:
+def join_wait(me: Application, client: Producer, result: Result) -> Application:
     """Let one more thread wait for a result."""
     return _keep_change(me, client, result, result.but(threads=(*result.threads, me.thread)))
 
 
-def left(
+def leave_wait(
     me: Application, client: Producer, result: Result, *, timed_out: bool = False
 ) -> Application:
     """Let the current thread return from its call, with or without its result."""
@@ -136,7 +136,7 @@ def _is_over(me: Producer, result: Result) -> bool:
     return me.manager.done and me.manager.state not in ENDING
 
 
-def _needed(results: tuple[Result, ...]) -> tuple[Result, ...]:
+def _needed_results(results: tuple[Result, ...]) -> tuple[Result, ...]:
     """Return the results that a thread waits for, or that belong to a request in progress."""
     return tuple(
         r
@@ -152,4 +152,4 @@ def _keep_change(me: Application, client: Producer, before: Result, after: Resul
 
 
 def _keeping(me: Producer, results: tuple[Result, ...]) -> Producer:
-    return me.but(manager=me.manager.but(results=_needed(results)))
+    return me.but(manager=me.manager.but(results=_needed_results(results)))

@@ -56,7 +56,7 @@ def unanswered(me: TransactionManager) -> bool:
     return any(isinstance(request, TxnShareAcknowledge) for request in (me.on_wire, *me.queue))
 
 
-def left_over(wanted: Message, sent: Message) -> tuple[Message, ...]:
+def remaining_staging(wanted: Message, sent: Message) -> tuple[Message, ...]:
     """Return the parts of a staging for other leaders, as one more request."""
     if not isinstance(wanted, TxnShareAcknowledge) or not isinstance(sent, TxnShareAcknowledge):
         return ()
@@ -65,7 +65,7 @@ def left_over(wanted: Message, sent: Message) -> tuple[Message, ...]:
     return (wanted.but(partitions=rest),) if rest else ()
 
 
-def refused(request: Message, answer: Message, error: Errors) -> tuple[Message, Errors]:
+def rejected_parts(request: Message, answer: Message, error: Errors) -> tuple[Message, Errors]:
     """Return the rejected parts of a staging, and the error that decides what happens to them.
 
     An error that fails the transaction takes precedence over a retriable one.

@@ -55,7 +55,7 @@ def missing(me: TopicIds, request: TxnOffsetCommit) -> tuple[str, ...]:
     return tuple(topic for topic in topics if topic not in known)
 
 
-def learned(me: TopicIds, told: tuple[TopicId, ...]) -> TopicIds:
+def learn_ids(me: TopicIds, told: tuple[TopicId, ...]) -> TopicIds:
     """Add ids to the cache; a topic that the broker does not know gets none."""
     new = tuple(t for t in told if t.topic_id)
     names = tuple(t.topic for t in new)
@@ -84,13 +84,13 @@ def error_of(answer: TxnOffsetCommitResponse) -> Errors:
     return next(final, answer.error)
 
 
-def left(request: TxnOffsetCommit, answer: TxnOffsetCommitResponse) -> TxnOffsetCommit:
+def rejected_part(request: TxnOffsetCommit, answer: TxnOffsetCommitResponse) -> TxnOffsetCommit:
     """Return the part of a request that was rejected."""
     refused = {r.partition: True for r in answer.refused}
     return request.but(offsets=tuple(o for o in request.offsets if o.partition in refused))
 
 
-def named(me: TopicIds, request: TxnOffsetCommit) -> TxnOffsetCommit:
+def build_request(me: TopicIds, request: TxnOffsetCommit) -> TxnOffsetCommit:
     """Return the request as it is built: by ids if all are known, otherwise entirely by names.
 
     A request that was built before stays unchanged: a retry sends the same request.

@@ -326,7 +326,7 @@ def _bumping(me: TransactionManager) -> tuple[InitProducerId, ...]:
 # -- its requests ---------------------------------------------------------------------------------
 
 
-def connected(me: TransactionManager, features: Features) -> TransactionManager:
+def note_features(me: TransactionManager, features: Features) -> TransactionManager:
     """Learn the finalized feature levels from a new connection (ApiVersions)."""
     return me.but(
         share_version=features.share_version,
@@ -364,7 +364,7 @@ def _next_in_turn(me: TransactionManager, *, incomplete: bool, flying: bool) -> 
     if isinstance(request, InitProducerIdOfGroup) and flying:
         return None
     if isinstance(request, TxnOffsetCommit):
-        return None if me.topics.refused else topic_ids.named(me.topics, request)
+        return None if me.topics.refused else topic_ids.build_request(me.topics, request)
     return request
 
 
@@ -378,13 +378,13 @@ def _finding_first(me: TransactionManager, request: Message | None) -> Message |
     return FindCoordinator(me.transactional_id)
 
 
-def sent(me: TransactionManager, request: Message, broker: int) -> TransactionManager:
+def note_sent(me: TransactionManager, request: Message, broker: int) -> TransactionManager:
     """Note that a request to a broker is in flight."""
     if isinstance(request, AddPartitionsToTxn) and _adds(request) == me.to_add:
         return me.but(on_wire=request, on_wire_broker=broker, to_add=())
     if isinstance(request, FindCoordinator):
         return me.but(on_wire=request, on_wire_broker=broker)
-    queue = (*stagings.left_over(me.queue[0], request), *me.queue[1:])
+    queue = (*stagings.remaining_staging(me.queue[0], request), *me.queue[1:])
     return me.but(on_wire=request, on_wire_broker=broker, queue=queue)
 
 
@@ -401,7 +401,7 @@ def on_answer(
         return me, None
     me = me.but(on_wire=None, on_wire_broker=-1)
     error = producer_errors.error_of(message)
-    request, error = stagings.refused(request, message, error)
+    request, error = stagings.rejected_parts(request, message, error)
     if error is not Errors.NONE:
         return _on_error(me, request, error)
     match message:
@@ -410,7 +410,7 @@ def on_answer(
             version = me.finalized if request.producer_id < 0 else me.version
             if isinstance(request, InitProducerIdOfGroup):
                 me = _forget_identity(me)
-            return _initialised(me.but(version=version, bump=False), message), None
+            return _use_identity(me.but(version=version, bump=False), message), None
         case AddPartitionsToTxnResponse():
             (only,) = message.results
             added = (*me.partitions, *only.partitions)
@@ -429,10 +429,10 @@ def on_answer(
         case FindCoordinatorResponse():
             return me.but(found=True), None
         case MetadataResponse():
-            return me.but(topics=topic_ids.learned(me.topics, message.topics)), None
+            return me.but(topics=topic_ids.learn_ids(me.topics, message.topics)), None
         case TxnOffsetCommitResponse() if message.refused and me.state is S.IN_TRANSACTION:
             assert isinstance(request, TxnOffsetCommit)
-            left = topic_ids.left(request, message)
+            left = topic_ids.rejected_part(request, message)
             return _on_error(me, left, message.refused[0].error)
         case TxnOffsetCommitResponse() if me.state is S.IN_TRANSACTION:
             return me.but(done=not any(isinstance(m, TxnOffsetCommit) for m in me.queue)), None
@@ -449,7 +449,7 @@ def _forget_identity(me: TransactionManager) -> TransactionManager:
     return me.but(partitions=(), to_add=(), transaction_started=False)
 
 
-def _initialised(me: TransactionManager, answer: InitProducerIdResponse) -> TransactionManager:
+def _use_identity(me: TransactionManager, answer: InitProducerIdResponse) -> TransactionManager:
     """Use the identity; a transaction that was kept is prepared, whichever producer wrote it."""
     me = me.but(producer_id=answer.producer_id, producer_epoch=answer.producer_epoch, done=True)
     if not isinstance(answer, InitProducerId2PcResponse) or answer.ongoing_txn_producer_id < 0:
@@ -529,7 +529,7 @@ def rest_ms(rest: SenderRest, retry_backoff_ms: int) -> int:
     return short if isinstance(rest, ShortSenderBackOff) else retry_backoff_ms
 
 
-def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
+def enter_error(me: TransactionManager, failure: Failure) -> TransactionManager:
     """Enter ABORTABLE_ERROR or FATAL_ERROR and drop the requests to send.
 
     During an abort an abortable error changes nothing, unless it is the abort's own: then nothing is left to do.
@@ -566,7 +566,7 @@ def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
     )
 
 
-def restarted(me: TransactionManager) -> TransactionManager:
+def restart(me: TransactionManager) -> TransactionManager:
     """Return the manager of the process's next life: with its transactional id, without an identity."""
     return TransactionManager(
         me.transactional_id,

@@ -12,7 +12,7 @@ from kipviz.clients.program_source import number_in_source
 from kipviz.clients.thread import why_no_step, why_no_time_out
 from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.workers import seen_by
+from kipviz.clients.workers import swap_thread
 from kipviz.cluster.actions import (
     CrashClient,
     StartClient,
@@ -22,8 +22,8 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import (
-    listed,
     losses_of,
+    render_list,
     thread_of,
 )
 from kipviz.cluster.specs.spec import ClusterSpec
@@ -50,18 +50,18 @@ class GoingOn(Behaviour[Step]):
         if not app.alive:
             return ()
         found = [_next_line(app.name)] if why_no_step(app) is None else []
-        threads = (w.name for w in app.workers if why_no_step(seen_by(app, w.name)) is None)
+        threads = (w.name for w in app.workers if why_no_step(swap_thread(app, w.name)) is None)
         return [*found, *(Step(app.name, thread) for thread in threads)] if app.workers else found
 
     def apply(self, turn: Turn, action: Step) -> None:
-        app = workers.seen_by(turn.applications[action.application], action.thread)
+        app = workers.swap_thread(turn.applications[action.application], action.thread)
         app, events = thread.step(app, turn.client_rules)
         turn.events += events
-        turn.settle(workers.seen_by(app, action.thread))
+        turn.settle(workers.swap_thread(app, action.thread))
         _show_others(turn, action.application)
 
     def sentence(self, world: World, action: Step) -> str:
-        app = seen_by(world.applications[action.application], action.thread)
+        app = swap_thread(world.applications[action.application], action.thread)
         name = thread_of(action)
         call = app.program[app.line].call.value
         return f"{call}() returns to {name}." if app.waiting else f"{name} calls {call}()."
@@ -95,21 +95,21 @@ class TimingOutCall(Behaviour[TimeOutCall]):
         seen = _thread(world, action.application, action.thread)
         return seen if isinstance(seen, str) else why_no_time_out(seen)
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[TimeOutCall]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[TimeOutCall]:
         for name, app in pairs(world.applications):
             for one, seen in workers.every_thread(app):
                 if why_no_time_out(seen) is None:
                     yield TimeOutCall(name, one)
 
     def apply(self, turn: Turn, action: TimeOutCall) -> None:
-        app = workers.seen_by(turn.applications[action.application], action.thread)
-        app, events = thread.timed_out(app)
-        app = workers.seen_by(app, action.thread)
+        app = workers.swap_thread(turn.applications[action.application], action.thread)
+        app, events = thread.time_out_call(app)
+        app = workers.swap_thread(app, action.thread)
         turn.applications = turn.applications.set(action.application, app)
         turn.events += events
 
     def sentence(self, world: World, action: TimeOutCall) -> str:
-        app = seen_by(world.applications[action.application], action.thread)
+        app = swap_thread(world.applications[action.application], action.thread)
         name = thread_of(action)
         if app.program[app.line].call is Call.SEND:
             return f"{MAX_BLOCK_MS.name} expires: send() returns to {name}, and its records are in no buffer."
@@ -146,12 +146,12 @@ class CrashingClient(Behaviour[CrashClient]):
             return f"there is no application {action.application}"
         return None if app.alive else f"{app.name} is already down"
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[CrashClient]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[CrashClient]:
         return [CrashClient(name) for name, app in pairs(world.applications) if app.alive]
 
     def apply(self, turn: Turn, action: CrashClient) -> None:
         app = turn.applications[action.application]
-        dead = application.crashed(app)
+        dead = application.crash(app)
         turn.applications = turn.applications.set(action.application, dead)
         turn.events += application.databases_changed(app, dead)
         for source, broker in tuple(turn.connections):
@@ -169,7 +169,7 @@ class CrashingClient(Behaviour[CrashClient]):
         yield "at", f"{app.program[app.line].call.value}()"
         yield "producer state", app.holder.state_name
         for consumer in app.share_consumers:
-            yield "records held", listed(consumer.in_hand)
+            yield "records held", render_list(consumer.in_hand)
         yield from losses_of(
             c
             for (source, _), c in world.connections.items()
@@ -207,7 +207,7 @@ class StartingClient(Behaviour[StartClient]):
         return () if app.alive else (StartClient(app.name),)
 
     def apply(self, turn: Turn, action: StartClient) -> None:
-        fresh = application.restarted(turn.applications[action.application])
+        fresh = application.restart(turn.applications[action.application])
         turn.applications = turn.applications.set(action.application, fresh)
 
     def sentence(self, world: World, action: StartClient) -> str:
@@ -247,7 +247,7 @@ def _show_others(turn: Turn, name: str) -> None:
         theirs = app.others.get(external_database.NAME)
         if other == name or not isinstance(theirs, ExternalDatabase):
             continue
-        seen = external_database.agreed(theirs, changed)
+        seen = external_database.take_over_rows(theirs, changed)
         if theirs.shared == changed.shared and seen != theirs:
             turn.applications = turn.applications.set(other, app.with_client(seen))
 
@@ -259,4 +259,4 @@ def _thread(world: World, name: str, thread: str) -> Application | str:
         return f"there is no application {name}"
     if thread and thread not in (w.name for w in app.workers):
         return f"{name} has no thread {thread}"
-    return seen_by(app, thread)
+    return swap_thread(app, thread)

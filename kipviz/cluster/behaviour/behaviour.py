@@ -70,7 +70,7 @@ class Behaviour(ABC, Generic[A]):
         """Return whether the action can be offered in a cluster at all, whatever has happened."""
         return True
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[ClusterAction]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[ClusterAction]:
         """Return the faults, repairs or operator's actions that are possible, in the world's order.
 
         Budget, pauses and clock are checked elsewhere. The actions of a process, a client, a connection or a role come

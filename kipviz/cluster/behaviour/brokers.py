@@ -15,7 +15,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
-from kipviz.cluster.behaviour.naming import listed, losses_of, short_name
+from kipviz.cluster.behaviour.naming import losses_of, render_list, short_name
 from kipviz.cluster.operating import (
     why_not_registered,
 )
@@ -47,7 +47,7 @@ class CrashingBroker(Behaviour[CrashBroker]):
     def why_not(self, model: Model, world: World, action: CrashBroker) -> str | None:
         return None if action.broker in world.up else f"broker {action.broker} is not running"
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[CrashBroker]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[CrashBroker]:
         return [CrashBroker(broker) for broker in world.up]
 
     def apply(self, turn: Turn, action: CrashBroker) -> None:
@@ -59,7 +59,7 @@ class CrashingBroker(Behaviour[CrashBroker]):
     def looks_at(self, world: World, action: CrashBroker) -> Iterable[Guard]:
         broker, host = action.broker, broker_host(action.broker)
         led = tuple(p for p, held in world.image.leaders.items() if held.leader == broker)
-        yield "leads", listed(tuple(map(short_name, led)))
+        yield "leads", render_list(tuple(map(short_name, led)))
         yield from losses_of(
             c
             for (source, to), c in world.connections.items()
@@ -95,7 +95,7 @@ class StartingBroker(Behaviour[StartBroker]):
             return f"broker {action.broker} is running"
         return why_not_registered(world.image, action.broker)
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[StartBroker]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[StartBroker]:
         up = world.up
         if len(up) == len(spec.brokers):
             return ()
@@ -112,9 +112,9 @@ class StartingBroker(Behaviour[StartBroker]):
         leaders = world.image.leaders
         copies = tuple(p for p, held in leaders.items() if action.broker in held.replicas)
         free = tuple(p for p in copies if leaders[p].leader == NOBODY)
-        yield "restarts with", f"the logs of {listed(tuple(map(short_name, copies)))}"
-        yield "takes over", listed(tuple(map(short_name, free)))
-        yield "brokers up", listed(world.up)
+        yield "restarts with", f"the logs of {render_list(tuple(map(short_name, copies)))}"
+        yield "takes over", render_list(tuple(map(short_name, free)))
+        yield "brokers up", render_list(world.up)
 
     def name(self, world: World, action: StartBroker) -> ActionName:
         return ActionName(self.verbs[0], (broker_host(action.broker),))
@@ -148,7 +148,7 @@ class MovingLeader(Behaviour[MoveLeader]):
             return f"broker {action.to} has no replica of {action.partition}; brokers {', '.join(map(str, held.replicas))} have"
         return None if action.to in world.up else f"broker {action.to} is not running"
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[MoveLeader]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[MoveLeader]:
         up = world.up
         return [
             MoveLeader(partition, broker)
@@ -168,7 +168,7 @@ class MovingLeader(Behaviour[MoveLeader]):
         epoch = f"epoch {held.epoch}"
         led = held.leader != NOBODY
         yield "leader", f"Broker {held.leader}, {epoch}" if led else f"nobody, {epoch}"
-        yield "replicas", listed(tuple(f"Broker {b}" for b in held.replicas))
+        yield "replicas", render_list(tuple(f"Broker {b}" for b in held.replicas))
         yield f"Broker {action.to}", "up" if action.to in world.up else "down"
         yield "records not replicated", str(_unreplicated_count(world.logs[action.partition]))
         yield "moves left", str(world.budget.move_leader)

@@ -18,7 +18,7 @@ from kipviz.cluster.behaviour import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard
-from kipviz.cluster.network.paused_hosts import paused
+from kipviz.cluster.network.paused_hosts import list_paused
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.model import Action
@@ -59,22 +59,22 @@ _OFFERING = tuple(sorted((each for each in BEHAVIOURS if each.place), key=lambda
 def offers_of(spec: ClusterSpec, budget: FaultBudget) -> tuple[Offer, ...]:
     """Return the behaviours with something to offer under a budget: free actions, and those with budget left."""
     left = (each for each in _OFFERING if not each.spends or getattr(budget, each.spends))
-    return tuple(each.offered for each in left if each.comes_up(spec))
+    return tuple(each.possible_actions for each in left if each.comes_up(spec))
 
 
-def named(world: World, action: ClusterAction) -> ActionName:
+def name_action(world: World, action: ClusterAction) -> ActionName:
     """Return the name of an action in a world."""
     return BEHAVIOUR_OF[type(action)].name(world, action)
 
 
 def label(world: World, action: ClusterAction) -> str:
     """Return an action's words on the screen: "EndTxn arrives at B1", "the lock of src-0@100 runs out"."""
-    return named(world, action).on_screen
+    return name_action(world, action).on_screen
 
 
 def script_name(world: World, action: ClusterAction) -> str:
     """Return an action's text in stories and programs; patterns are matched against nothing else."""
-    return named(world, action).in_scripts
+    return name_action(world, action).in_scripts
 
 
 def sentence_of(world: World, action: ClusterAction) -> str:
@@ -82,7 +82,7 @@ def sentence_of(world: World, action: ClusterAction) -> str:
     return BEHAVIOUR_OF[type(action)].sentence(world, action)
 
 
-def looked_at(world: World, action: ClusterAction) -> Iterable[Guard]:
+def read_guards(world: World, action: ClusterAction) -> Iterable[Guard]:
     """Return the values that an action depends on, if it is not a call, a message or the time."""
     return BEHAVIOUR_OF[type(action)].looks_at(world, action)
 
@@ -107,4 +107,4 @@ def lane_of(world: World, action: ClusterAction) -> str:
 def why_paused(world: World, action: ClusterAction) -> str | None:
     """Return why an action has to wait, if the host that would act is paused."""
     host = runs_on(world, action)
-    return f"{host} is paused" if host in paused(world) else None
+    return f"{host} is paused" if host in list_paused(world) else None

@@ -31,7 +31,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import (
-    listed,
+    render_list,
     request_name,
     short_name,
     who,
@@ -40,8 +40,8 @@ from kipviz.cluster.real import external_clients
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World, host_of
-from kipviz.messages.cluster.releases import knows, spoken
-from kipviz.messages.logs.list_offsets import dated
+from kipviz.messages.cluster.releases import knows, lower_version
+from kipviz.messages.logs.list_offsets import with_timestamp
 from kipviz.messages.message import Message
 from kipviz.settings.client_configs import (
     DELIVERY_TIMEOUT_MS,
@@ -88,15 +88,15 @@ class Sending(Behaviour[Send]):
         request = kinds.next_request(client)
         assert request is not None
         broker = dispatch.destination(client, request, turn.image)
-        request = topic_authorization.narrowed(request, turn.image)
+        request = topic_authorization.narrow_to_broker(request, turn.image)
         network = kinds.network_of(client)
         connection = turn.connections.get((network, broker))
         if connection is None or not connection.open:
-            client = kinds.connected(client, turn.image.features)
+            client = kinds.note_features(client, turn.image.features)
         binary = turn.image.release_of(broker)
         known = knows(binary, request)
-        request = dated(spoken(binary, request), turn.now_ms)
-        sender, request = kinds.sent(client, request, broker)
+        request = with_timestamp(lower_version(binary, request), turn.now_ms)
+        sender, request = kinds.note_sent(client, request, broker)
         app = binding.settle(app.with_client(sender), turn.client_rules)
         turn.applications = turn.applications.set(name, app)
         if not known:
@@ -243,7 +243,7 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
             return f"{action.source} has no batch that waits to be sent"
         return None
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[ExpireBatch]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[ExpireBatch]:
         late = [client for client in _alive(world) if expiring(client) is not None]
         return [ExpireBatch(client.source) for client in late]
 
@@ -252,7 +252,7 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
         app = turn.applications[name]
         client = app.client_at(action.source)
         assert isinstance(client, Producer)
-        gone = sender.expired(client)
+        gone = sender.fail_expired(client)
         after = binding.settle(app.with_client(gone), turn.client_rules)
         turn.applications = turn.applications.set(name, after)
 
@@ -302,7 +302,7 @@ class MissingPoll(Behaviour[MissPoll]):
             return f"{action.source} is in poll()"
         return None if client.in_group else f"{action.source} is in no group: {client.state.value}"
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[MissPoll]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[MissPoll]:
         return [MissPoll(client.source) for client in _alive(world) if awaits_poll(client)]
 
     def apply(self, turn: Turn, action: MissPoll) -> None:
@@ -319,7 +319,7 @@ class MissingPoll(Behaviour[MissPoll]):
         member = world.applications[host_of(action.source)].client_at(action.source)
         assert joins_group(member)
         yield "in poll()", "no"
-        yield "member", f"{member.state.value}, {listed(member.owned)}"
+        yield "member", f"{member.state.value}, {render_list(member.owned)}"
         yield "poll timeouts left", str(world.budget.miss_poll)
 
     def name(self, world: World, action: MissPoll) -> ActionName:

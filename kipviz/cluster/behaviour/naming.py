@@ -68,7 +68,7 @@ def number(value: int) -> str:
     return "none" if value < 0 else str(value)
 
 
-def listed(values: tuple[object, ...]) -> str:
+def render_list(values: tuple[object, ...]) -> str:
     """Return values as a list in words, or "nothing"."""
     return ", ".join(map(str, values)) or "nothing"
 
@@ -79,5 +79,5 @@ def losses_of(connections: Iterable[Connection]) -> Iterator[tuple[str, str]]:
     names = tuple(type(e.message).__name__ for c in found for e in (*c.requests, *c.responses))
     waiting = tuple(type(c.serving.message).__name__ for c in found if c.serving is not None)
     yield "connections that break", str(len(found))
-    yield "messages lost", listed(names)
-    yield "requests not answered", listed(waiting)
+    yield "messages lost", render_list(names)
+    yield "requests not answered", render_list(waiting)

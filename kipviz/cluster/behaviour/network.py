@@ -18,7 +18,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
-from kipviz.cluster.behaviour.naming import listed, losses_of, on_wire, request_name, who
+from kipviz.cluster.behaviour.naming import losses_of, on_wire, render_list, request_name, who
 from kipviz.cluster.network import network_partition
 from kipviz.cluster.network.abandoned_requests import can_be_given_up
 from kipviz.cluster.network.network_partition import is_cut, why_no_cut, why_no_heal
@@ -29,7 +29,7 @@ from kipviz.cluster.network.partition_sides import (
     hosts_on,
     pairs_in_words,
 )
-from kipviz.cluster.network.paused_hosts import pausable, paused, why_no_pause, why_no_resume
+from kipviz.cluster.network.paused_hosts import list_paused, pausable, why_no_pause, why_no_resume
 from kipviz.cluster.network.traffic import between, messages_to
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
@@ -175,7 +175,7 @@ class GivingUp(Behaviour[GiveUp]):
             f"{action.source} waits for no response from broker {action.broker} whose delay matters"
         )
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[GiveUp]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[GiveUp]:
         return [GiveUp(*p) for p, c in pairs(world.connections) if can_be_given_up(c)]
 
     def apply(self, turn: Turn, action: GiveUp) -> None:
@@ -187,7 +187,7 @@ class GivingUp(Behaviour[GiveUp]):
     def looks_at(self, world: World, action: GiveUp) -> Iterable[Guard]:
         connection = world.connections[action.source, action.broker]
         waiting = [type(e.message).__name__ for e in connection.requests]
-        yield "not read by the broker yet", listed(tuple(waiting))
+        yield "not read by the broker yet", render_list(tuple(waiting))
         busy = connection.serving
         yield "the broker works on", type(busy.message).__name__ if busy else "nothing"
         yield "request time-outs left", str(world.budget.request_timeout)
@@ -223,7 +223,7 @@ class LosingConnection(Behaviour[LoseConnection]):
             return f"there is no connection from {action.source} to broker {action.broker}"
         return None
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[LoseConnection]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[LoseConnection]:
         return [
             LoseConnection(source, broker)
             for (source, broker), connection in pairs(world.connections)
@@ -266,8 +266,8 @@ class Cutting(Behaviour[Cut]):
     def why_not(self, model: Model, world: World, action: Cut) -> str | None:
         return why_no_cut(model.spec, world, action)
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[Cut]:
-        return network_partition.offered(spec, world)
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[Cut]:
+        return network_partition.possible_cuts(spec, world)
 
     def apply(self, turn: Turn, action: Cut) -> None:
         turn.cuts = tuple(sorted((*turn.cuts, (action.one, action.other))))
@@ -281,7 +281,7 @@ class Cutting(Behaviour[Cut]):
 
     def looks_at(self, world: World, action: Cut) -> Iterable[Guard]:
         yield "messages delayed", between(world, network_partition.across(action.one, action.other))
-        yield "other cuts", listed(tuple(both(a, b) for a, b in world.cuts if a != b))
+        yield "other cuts", render_list(tuple(both(a, b) for a, b in world.cuts if a != b))
         yield "cuts left", str(world.budget.cut)
 
     def name(self, world: World, action: Cut) -> ActionName:
@@ -307,7 +307,7 @@ class Healing(Behaviour[Heal]):
     def why_not(self, model: Model, world: World, action: Heal) -> str | None:
         return why_no_heal(world, action)
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[Heal]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[Heal]:
         if not world.cuts:
             return ()
         return [Heal(one, other) for one, other in world.cuts if one != other]
@@ -359,7 +359,7 @@ class Pausing(Behaviour[Pause]):
     def why_not(self, model: Model, world: World, action: Pause) -> str | None:
         return why_no_pause(world, action)
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[Pause]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[Pause]:
         return [Pause(host) for host in pausable(world)]
 
     def apply(self, turn: Turn, action: Pause) -> None:
@@ -395,8 +395,8 @@ class Resuming(Behaviour[Resume]):
     def why_not(self, model: Model, world: World, action: Resume) -> str | None:
         return why_no_resume(world, action)
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[Resume]:
-        return [Resume(host) for host in paused(world)] if world.cuts else ()
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[Resume]:
+        return [Resume(host) for host in list_paused(world)] if world.cuts else ()
 
     def apply(self, turn: Turn, action: Resume) -> None:
         turn.cuts = tuple(c for c in turn.cuts if c != (action.host, action.host))

@@ -19,13 +19,13 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
-from kipviz.cluster.behaviour.naming import listed
+from kipviz.cluster.behaviour.naming import render_list
 from kipviz.cluster.operating import (
     acl_changes,
-    created,
-    deleted,
+    add_acl,
     installations,
-    installed,
+    remove_acl,
+    set_release,
     upgrades,
     why_no_acl_change,
     why_no_installation,
@@ -73,7 +73,7 @@ class RemakingTopic(Behaviour[RemakeTopic]):
     def comes_up(self, spec: ClusterSpec) -> bool:
         return bool(spec.remade)
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[RemakeTopic]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[RemakeTopic]:
         ids = world.image.topic_ids
         old = [each for each in spec.remade if ids.get(each.topic, each.topic_id) != each.topic_id]
         return [RemakeTopic(each.topic) for each in old]
@@ -105,7 +105,7 @@ class DeletingTopic(Behaviour[DeleteTopic]):
     def comes_up(self, spec: ClusterSpec) -> bool:
         return bool(spec.deletable_topics)
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[DeleteTopic]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[DeleteTopic]:
         return map(DeleteTopic, removable(spec, world))
 
     def apply(self, turn: Turn, action: DeleteTopic) -> None:
@@ -135,7 +135,7 @@ class CreatingTopic(Behaviour[CreateTopic]):
     def comes_up(self, spec: ClusterSpec) -> bool:
         return bool(spec.later_topics)
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[CreateTopic]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[CreateTopic]:
         return map(CreateTopic, creatable(spec, world))
 
     def apply(self, turn: Turn, action: CreateTopic) -> None:
@@ -173,7 +173,7 @@ class DeletingRecords(Behaviour[DeleteRecords]):
             return f"{action.partition} is not a partition of a user's topic"
         return f"{action.partition} has no batch below its high watermark"
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[DeleteRecords]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[DeleteRecords]:
         return [DeleteRecords(partition) for partition in deletable(world)]
 
     def apply(self, turn: Turn, action: DeleteRecords) -> None:
@@ -213,7 +213,7 @@ class UpgradingFeature(Behaviour[UpgradeFeature]):
     def why_not(self, model: Model, world: World, action: UpgradeFeature) -> str | None:
         return why_no_upgrade(model.spec, world, action)
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[UpgradeFeature]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[UpgradeFeature]:
         return upgrades(spec, world)
 
     def apply(self, turn: Turn, action: UpgradeFeature) -> None:
@@ -251,7 +251,7 @@ class InstallingRelease(Behaviour[InstallRelease]):
     def why_not(self, model: Model, world: World, action: InstallRelease) -> str | None:
         return why_no_installation(model.spec, world, action)
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[InstallRelease]:
+    def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[InstallRelease]:
         return installations(spec, world)
 
     def apply(self, turn: Turn, action: InstallRelease) -> None:
@@ -260,7 +260,7 @@ class InstallingRelease(Behaviour[InstallRelease]):
                 turn, action.broker
             )  # controlled: other brokers lead before it stops
         turn.image = turn.image.but(
-            releases=installed(turn.image.releases, action.broker, action.release)
+            releases=set_release(turn.image.releases, action.broker, action.release)
         )
         turn.events.append(ReleaseInstalled(action.broker, action.release))
 
@@ -299,12 +299,14 @@ class CreatingAcls(Behaviour[CreateAcls]):
     def why_not(self, model: Model, world: World, action: CreateAcls) -> str | None:
         return why_no_acl_change(model.spec, world, action)
 
-    def offered(self, spec: ClusterSpec, world: World) -> Iterable[CreateAcls | DeleteAcls]:
+    def possible_actions(
+        self, spec: ClusterSpec, world: World
+    ) -> Iterable[CreateAcls | DeleteAcls]:
         # Each ACL once, in the order of the spec: an existing one can be deleted, a missing one can be created.
         return acl_changes(spec, world)
 
     def apply(self, turn: Turn, action: CreateAcls) -> None:
-        turn.image = turn.image.but(acls=created(turn.spec, turn.image.acls or (), action.acl))
+        turn.image = turn.image.but(acls=add_acl(turn.spec, turn.image.acls or (), action.acl))
         turn.events.append(AclsChanged(action.acl.words, created=True))
 
     def sentence(self, world: World, action: CreateAcls) -> str:
@@ -335,7 +337,7 @@ class DeletingAcls(Behaviour[DeleteAcls]):
         return why_no_acl_change(model.spec, world, action)
 
     def apply(self, turn: Turn, action: DeleteAcls) -> None:
-        turn.image = turn.image.but(acls=deleted(turn.image.acls or (), action.acl))
+        turn.image = turn.image.but(acls=remove_acl(turn.image.acls or (), action.acl))
         turn.events.append(AclsChanged(action.acl.words, created=False))
 
     def sentence(self, world: World, action: DeleteAcls) -> str:
@@ -351,7 +353,7 @@ class DeletingAcls(Behaviour[DeleteAcls]):
 def _of_resource(world: World, acl: Acl) -> Iterable[Guard]:
     """Return the ACLs of a resource, and how many changes are left."""
     same = [a.words for a in world.image.acls or () if a.resource is acl.resource]
-    yield f"ACLs of a {acl.resource.value}", listed(tuple(same))
+    yield f"ACLs of a {acl.resource.value}", render_list(tuple(same))
     yield "changes left", str(world.budget.acls)
 
 

@@ -24,9 +24,9 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
-from kipviz.cluster.behaviour.naming import listed, partition_of, short_name
+from kipviz.cluster.behaviour.naming import partition_of, render_list, short_name
 from kipviz.cluster.timing import role_delays
-from kipviz.cluster.timing.deadlines import scanned
+from kipviz.cluster.timing.deadlines import scan_overdue
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import (
     BrokerRole,
@@ -220,7 +220,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
 
     def apply(self, turn: Turn, action: TimeOutTransaction) -> None:
         """Let one scan of a broker abort all overdue transactions that it coordinates."""
-        for name in turn.scanned(action):
+        for name in turn.scan_overdue(action):
             key = (
                 action.broker,
                 Role.TRANSACTION_COORDINATOR,
@@ -231,7 +231,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
             turn.carry_out(key, transaction_coordinator.on_timeout(role, name, on))
 
     def sentence(self, world: World, action: TimeOutTransaction) -> str:
-        names = scanned(world, action)
+        names = scan_overdue(world, action)
         them = "them in one scan" if len(names) > 1 else "it"
         late = " and ".join(names)
         return f"{late} took longer than {TRANSACTION_TIMEOUT_MS.name}: Broker {action.broker} aborts {them}."
@@ -244,7 +244,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
             yield "pending transition", known.pending_state.value if known.pending_state else "none"
             yield TRANSACTION_TIMEOUT_MS.name, str(known.timeout_ms)
             yield "epoch", str(known.producer_epoch)
-            yield "enlisted", listed(tuple(map(short_name, known.partitions)))
+            yield "enlisted", render_list(tuple(map(short_name, known.partitions)))
         yield "timeouts left", str(world.budget.time_out)
 
     def name(self, world: World, action: TimeOutTransaction) -> ActionName:

@@ -26,7 +26,7 @@ from kipviz.cluster.network.partition_sides import (
     hosts_of,
     hosts_on,
     is_broker,
-    ordered,
+    order_sides,
     sides,
     two_sides,
 )
@@ -43,7 +43,7 @@ def cut_of(spec: ClusterSpec, text: str) -> Cut:
     return Cut(*sides(*two_sides(text), hosts_of(spec)))
 
 
-def offered(spec: ClusterSpec, world: World) -> Iterator[Cut]:
+def possible_cuts(spec: ClusterSpec, world: World) -> Iterator[Cut]:
     """Return the network partitions that searches and dice try: any two connected hosts, and those of the spec.
 
     A person may take any other one: a cluster of n hosts has about 3^n / 2 pairs of sets.
@@ -53,13 +53,13 @@ def offered(spec: ClusterSpec, world: World) -> Iterator[Cut]:
     yield from (cut for cut in named if why_no_cut(spec, world, cut) is None)
 
 
-def narrowed(cut: Cut) -> Iterator[Cut]:
+def narrow_cut(cut: Cut) -> Iterator[Cut]:
     """Return the network partitions that separate one host less."""
     left, right = hosts_on(cut.one), hosts_on(cut.other)
     for host in left if len(left) > 1 else ():
-        yield Cut(*ordered((h for h in left if h != host), right))
+        yield Cut(*order_sides((h for h in left if h != host), right))
     for host in right if len(right) > 1 else ():
-        yield Cut(*ordered(left, (h for h in right if h != host)))
+        yield Cut(*order_sides(left, (h for h in right if h != host)))
 
 
 def are_apart(world: World, one: str, other: str) -> bool:

@@ -82,7 +82,7 @@ def sides(left: tuple[str, ...], right: tuple[str, ...], hosts: Iterable[str]) -
         raise BadSides(
             "applications do not talk to each other: one side of a network partition needs a broker"
         )
-    return ordered(left, right)
+    return order_sides(left, right)
 
 
 def hosts_of(spec: ClusterSpec) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ def why_no_splits(spec: ClusterSpec) -> str:
     return ""
 
 
-def ordered(one: Iterable[str], other: Iterable[str]) -> tuple[str, str]:
+def order_sides(one: Iterable[str], other: Iterable[str]) -> tuple[str, str]:
     """Return two sides in their written form: in order, and the one with the first host first."""
     first, second = sorted((in_order(one), in_order(other)), key=lambda side: _place(side[0]))
     return BETWEEN.join(first), BETWEEN.join(second)

@@ -16,7 +16,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.world import World, broker_host
 
 
-def paused(world: World) -> tuple[str, ...]:
+def list_paused(world: World) -> tuple[str, ...]:
     """Return the paused hosts."""
     return tuple(one for one, other in world.cuts if one == other)
 
@@ -24,7 +24,7 @@ def paused(world: World) -> tuple[str, ...]:
 def pausable(world: World) -> tuple[str, ...]:
     """Return the running hosts that may be paused next."""
     running = [*map(broker_host, world.up), *(n for n, a in world.applications.items() if a.alive)]
-    still = paused(world)
+    still = list_paused(world)
     return tuple(host for host in running if host not in still)
 
 
@@ -32,11 +32,11 @@ def why_no_pause(world: World, action: Pause) -> str | None:
     """Return why a host cannot be paused now, or None if it can."""
     if action.host in pausable(world):
         return None
-    if action.host in paused(world):
+    if action.host in list_paused(world):
         return f"{action.host} is already paused"
     return f"{action.host!r} is not running; running hosts are {', '.join(pausable(world))}"
 
 
 def why_no_resume(world: World, action: Resume) -> str | None:
     """Return why a host cannot be resumed, or None if it can."""
-    return None if action.host in paused(world) else f"{action.host} is not paused"
+    return None if action.host in list_paused(world) else f"{action.host} is not paused"

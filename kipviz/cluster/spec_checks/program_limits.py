@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.clients.application import STAGING, Call, Line
 from kipviz.clients.calls import ADMIN, CALLS, CONSUMER
 from kipviz.clients.sessions.session_calls import GIVEN
-from kipviz.clients.shares.draining import drained_by
+from kipviz.clients.shares.draining import drained_member
 from kipviz.clients.transactions import external_database as databases
 from kipviz.cluster.specs.session_config import SESSION
 from kipviz.cluster.specs.spec import ApplicationSpec
@@ -41,7 +41,7 @@ def _why_no_line(app: ApplicationSpec, line: Line) -> str:
     if line.client and line.client not in _nameable_clients(app, of):
         known = ", ".join(map(repr, ("", *_nameable_clients(app, of))))
         return f"{called} is a call of one of {known}, not of {line.client!r}"
-    member = drained_by(line)
+    member = drained_member(line)
     if member and member not in app.further_members:
         return f"{called} stages the decisions of {member!r}, which is not in further_members"
     if line.call is Call.FLUSH and app.plain is None:

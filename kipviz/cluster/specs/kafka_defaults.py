@@ -34,7 +34,7 @@ class Resolved(TypedDict, total=False):
     by_session: bool | None
 
 
-def resolved(app: ApplicationSpec) -> Resolved:
+def resolve_defaults(app: ApplicationSpec) -> Resolved:
     """Return the unset fields of an application, with Kafka's values."""
     found: Resolved = {}
     if app.protocol == DEFAULT:

@@ -150,7 +150,7 @@ def session_timeout(value: object) -> int:
     return timeout_ms
 
 
-def configured(app: ApplicationSpec, configs: Mapping[str, object]) -> ApplicationSpec:
+def configure(app: ApplicationSpec, configs: Mapping[str, object]) -> ApplicationSpec:
     """Return an application whose session has these configurations.
 
     Raises:

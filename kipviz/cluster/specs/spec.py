@@ -198,7 +198,7 @@ class ApplicationSpec(Value, frozen=True):
     further_members: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, value in kafka_defaults.resolved(self).items():
+        for name, value in kafka_defaults.resolve_defaults(self).items():
             force_setattr(self, name, value)
 
     def but(self, /, **changes: object) -> Self:

@@ -146,7 +146,7 @@ def _assigned_consumer(
         source,
         a.group_id,
         partition,
-        SubscriptionState.assigned((partition,), a.auto_offset_reset),
+        SubscriptionState.assign((partition,), a.auto_offset_reset),
         Fetcher(a.max_records, a.read_uncommitted),
         ConsumerMembership(member_id, member_epoch=FIRST_EPOCH),
         OffsetRequests(backs_off=spec.clock.timed and spec.clock.backs_off),

@@ -164,7 +164,7 @@ def unit_of(durations: Iterable[int]) -> int:
     return gcd(*(duration for duration in durations if duration > 0)) or 1
 
 
-def passed(deadlines: Iterable[Deadline], elapsed: int) -> tuple[Deadline, ...]:
+def advance_deadlines(deadlines: Iterable[Deadline], elapsed: int) -> tuple[Deadline, ...]:
     """Return the deadlines after some time."""
     return tuple(
         d.but(after=max(d.after - elapsed, 0), by=max(d.by - elapsed, 0) if d.by > 0 else d.by)

@@ -279,7 +279,7 @@ def after_step(
     return tuple(known.get((d.kind, d.place), d) for d in fresh)
 
 
-def scanned(world: World, action: TimeOutTransaction) -> tuple[str, ...]:
+def scan_overdue(world: World, action: TimeOutTransaction) -> tuple[str, ...]:
     """Return the transactions that one scan finds: the given one, and all other overdue ones.
 
     A broker scans everything that it coordinates; untimed nothing is overdue, and each is found by itself. Source:

@@ -65,7 +65,7 @@ def deadlines(
             yield deadline
 
 
-def committed_again(before: World, world: World) -> Iterator[Place]:
+def recommitted_places(before: World, world: World) -> Iterator[Place]:
     """Return the deadlines that a commit restarts."""
     for _, was, role in changed_roles(before, world, GroupCoordinator):
         if was.loading:

@@ -180,7 +180,7 @@ def restarted_timers(before: World, world: World, events: Iterable[Event]) -> It
     yield from _changed_transactions(before, world)
     yield from _heard_of_producers(before, world)
     yield from _of_classic_groups(before, world)
-    yield from retention.committed_again(before, world)
+    yield from retention.recommitted_places(before, world)
 
 
 def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:

@@ -199,7 +199,7 @@ def _document(
 def _stories(broken: list[dict[str, Any]], steps_max: int) -> list[dict[str, Any]]:
     """Shrink the first run of each kind that breaks a property."""
     from kipviz.checking.single_run import runs
-    from kipviz.checking.single_run.seeded_run import Task, moments, stepped
+    from kipviz.checking.single_run.seeded_run import Task, moments, replay_model
     from kipviz.checking.single_run.shrink import shrink
     from kipviz.designs.catalogue import design
     from kipviz.scenarios.library import scenario
@@ -210,7 +210,7 @@ def _stories(broken: list[dict[str, Any]], steps_max: int) -> list[dict[str, Any
             continue
         task = Task(row["scenario"], row["design"], row["faults"], row["seed"], steps_max)
         actions = tuple(moment.action for moment in moments(task))
-        model = stepped(task, actions)
+        model = replay_model(task, actions)
         story = shrink(model, actions, row["broken"])
         told = runs.follow(
             scenario(task.scenario), design(task.design), model.spec.budget, story.actions

@@ -164,7 +164,7 @@ def _why_not_together(arguments: argparse.Namespace) -> str:
 def _open(arguments: argparse.Namespace, paths: list[Path]) -> int:
     """Print which transactions block readers, and write a page that steps through the logs."""
     from kipviz.recordings.recording_error import RecordingError
-    from kipviz.views.reasons.blocked_logs import blocked, pending_offsets
+    from kipviz.views.reasons.blocked_logs import find_blocked, pending_offsets
     from kipviz.views.reasons.open_transactions import lines_of_open, lines_of_pending
     from kipviz.widgets.pages.page import page
     from kipviz.widgets.rebuilt_logs import LAST, run_of_logs, step_of
@@ -188,7 +188,7 @@ def _open(arguments: argparse.Namespace, paths: list[Path]) -> int:
     model, world = run.model, run.trace.world
     # A window has the coordinators' last records only, and knows nothing of who is not in them.
     told = not window and log_folder.has_all_coordinators(paths, world.image.internal_partitions)
-    rows = blocked(model, world, coordinators_complete=told)  # type: ignore[arg-type]
+    rows = find_blocked(model, world, coordinators_complete=told)  # type: ignore[arg-type]
     pending = pending_offsets(model, world, coordinators_complete=told)  # type: ignore[arg-type]
     lab = Lab(run)
     to = arguments.to or str(Path(tempfile.mkdtemp(prefix="kipviz-"), "log.html"))

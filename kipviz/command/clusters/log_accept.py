@@ -107,9 +107,9 @@ def _judge(arguments: argparse.Namespace) -> Iterator[Judge]:
             yield partial(in_this_process, go_on=go_on)
         return
     with Progress() as progress, explaining():
-        from kipviz.spark.conformance import judged_on
+        from kipviz.spark.conformance import judge_on_spark
 
-        yield partial(judged_on, spark_for(arguments.master), on_progress=progress.tasks)
+        yield partial(judge_on_spark, spark_for(arguments.master), on_progress=progress.tasks)
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.command.arguments import add_json
 from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer
-from kipviz.core.outside.printable import shown
+from kipviz.core.outside.printable import escape_line
 from kipviz.settings.client_configs import SECURITY_PROTOCOL
 
 if TYPE_CHECKING:
@@ -146,14 +146,14 @@ def _watch(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> i
     # after the current query, and a second one is not awaited.
     with until_interrupted() as go_on:
         while True:
-            status = _looked(ask, arguments, page)
+            status = _query_once(ask, arguments, page)
             if arguments.once and go_on():
                 return status
             if not _pause(arguments.every, go_on):
                 raise KeyboardInterrupt
 
 
-def _looked(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> int:
+def _query_once(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> int:
     """Query once and print the result; the status is 1 if something is wrong."""
     from kipviz.watching.admin_queries import NoAnswer
     from kipviz.watching.cluster_query import look
@@ -164,7 +164,7 @@ def _looked(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> 
         sentence = f"no broker of {arguments.bootstrap_server} answers: {why}"
         if arguments.once:
             raise Refused(sentence) from None
-        print(f"kipviz: {shown(sentence)}; retrying", file=sys.stderr, flush=True)
+        print(f"kipviz: {escape_line(sentence)}; retrying", file=sys.stderr, flush=True)
         if page is not None:
             page.trouble(sentence)
         return 1
@@ -202,5 +202,5 @@ def _show_again(found: Look, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(document(found)), flush=True)
         return
-    text = "\n".join(shown(line) for line in lines(found))
+    text = "\n".join(escape_line(line) for line in lines(found))
     print(f"{CLEAR}{text}" if sys.stdout.isatty() else f"{text}\n", flush=True)

@@ -9,7 +9,7 @@ from kipviz.command.arguments import add_json, count, names
 from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
 from kipviz.command.own_code import add_rules
-from kipviz.command.searches.tla_module import add_module, check_module, written
+from kipviz.command.searches.tla_module import add_module, check_module, write_module
 from kipviz.properties.verdict import title_of
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.command import run_report
     from kipviz.designs.catalogue import design as design_named
     from kipviz.scenarios.library import scenario as scenario_named
-    from kipviz.scenarios.setting_changes import changed
+    from kipviz.scenarios.setting_changes import apply_changes
 
     check_place(arguments.save)
     check_place(arguments.resume)
@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
         design = design_named(arguments.design)
         budget = budget_of(arguments.faults)
         settings = _settings(arguments)
-        spec, under = changed(scenario.spec, design, settings)
+        spec, under = apply_changes(scenario.spec, design, settings)
         model = scenario.but(spec=spec).model(under, budget)
     if arguments.cut and not budget.cut:
         raise Refused("a search with a network partition takes --faults cut=1 or more")
@@ -144,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
             for e in examples
         ]
         decided = [_decisions(each, bounds, progress) if arguments.saves else () for each in broken]
-        module = written(arguments, scenario, design, budget, settings, progress)
+        module = write_module(arguments, scenario, design, budget, settings, progress)
     saved = None
     if arguments.save is not None and broken:
         run_report.save(min(broken, key=lambda each: each.step).run, arguments.save)

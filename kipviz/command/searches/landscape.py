@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.save is not None:
         cell = _cell(arguments.open)
         try:
-            run_report.save(found.broken(*cell).run, arguments.save)
+            run_report.save(found.find_break(*cell).run, arguments.save)
         except LookupError as wrong:
             raise Refused(str(wrong)) from None
     document = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json
 from kipviz.command.bad_input import Refused
-from kipviz.command.output import GoingOn, answer, check_place, gathered, write_whole
+from kipviz.command.output import GoingOn, answer, check_place, collect_judgements, write_whole
 
 if TYPE_CHECKING:
     from kipviz.checking.search.explore import ProgressTold
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge all claims; the status is 0, because a claim that breaks is a finding, not a failure."""
-    from kipviz.studies.kip_claims.claims import Entry, judged
+    from kipviz.studies.kip_claims.claims import Entry, judge_claims
     from kipviz.studies.kip_claims.texts import judged_texts
     from kipviz.views.reports.ledger_of_texts import ledger_of_texts
     from kipviz.views.reports.review import ledger
@@ -67,11 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused("--keep belongs to --drafts")
 
     def judgements(go_on: ProgressTold) -> Iterator[Entry | tuple[Text, JudgedStatement]]:
-        yield from judged(progress=go_on)
+        yield from judge_claims(progress=go_on)
         yield from judged_texts(progress=go_on)
 
     # Gathered together, so that one ^C ends both parts.
-    both = gathered(arguments.into, judgements)
+    both = collect_judgements(arguments.into, judgements)
     entries = [each for each in both if isinstance(each, Entry)]
     told = [each for each in both if not isinstance(each, Entry)]
     document = {
@@ -138,7 +138,7 @@ def _drafts(arguments: argparse.Namespace) -> int:
         for rows in ledger(go_on, known, keep):
             yield from rows
 
-    entries = gathered(arguments.into, judgements, lambda progress: progress.parts)
+    entries = collect_judgements(arguments.into, judgements, lambda progress: progress.parts)
     document = {
         "rows": [
             {

@@ -101,7 +101,7 @@ def _drafts(arguments: argparse.Namespace) -> int:
         raise Refused("--drafts has stories of its own: leave the SCENARIO out")
     folder = make_folder(arguments.into)
     with Progress() as progress, until_interrupted(progress.stories) as go_on:
-        played = list(draft_stories.played(go_on))
+        played = list(draft_stories.play_stories(go_on))
     answers = []
     for study in () if arguments.quick or go_on.stopped else implementation.STUDIES:
         with Progress() as progress, until_interrupted(progress.parts) as going:

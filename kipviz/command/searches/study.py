@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json, milliseconds, names
 from kipviz.command.bad_input import Refused
-from kipviz.command.output import Progress, answer, gathered, until_interrupted, write_whole
+from kipviz.command.output import (
+    Progress,
+    answer,
+    collect_judgements,
+    until_interrupted,
+    write_whole,
+)
 from kipviz.command.own_code import add_rules
 
 if TYPE_CHECKING:
@@ -71,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compute the answer, or list the questions."""
-    from kipviz.checking.timed.critical_path import BadLatency, Latencies, checked
+    from kipviz.checking.timed.critical_path import BadLatency, Latencies, validate_latencies
     from kipviz.command import run_report
     from kipviz.studies.library import STUDIES, study
     from kipviz.studies.study import NoDesignsHere, with_designs
@@ -116,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"those that have one are {timed}"
         )
     try:
-        latencies = checked(Latencies(**given))
+        latencies = validate_latencies(Latencies(**given))
     except BadLatency as wrong:
         raise Refused(str(wrong)) from None
     with Progress() as progress, until_interrupted(progress.parts) as go_on:
@@ -137,7 +143,7 @@ def _findings(arguments: argparse.Namespace) -> int:
         chosen = reviews.reviews_of(asked)
     except LookupError as none:
         raise Refused(str(none)) from None
-    told = gathered(
+    told = collect_judgements(
         arguments.into,
         lambda go_on: reviews.demonstrate_reviews(chosen, go_on),
         lambda progress: progress.findings,

@@ -53,7 +53,7 @@ def check_module(arguments: argparse.Namespace) -> None:
     check_place(arguments.tla)
 
 
-def written(
+def write_module(
     arguments: argparse.Namespace,
     scenario: Scenario,
     design: Design,

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     from kipviz.checking.single_run import runs
     from kipviz.command import run_report
-    from kipviz.widgets.comparing.alignment import align_lines, differences, marks, renamed
+    from kipviz.widgets.comparing.alignment import align_lines, differences, find_renamed, marks
     from kipviz.widgets.pages.line import line_of
 
     with run_report.refusing():
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         "bigs": [{"number": n, **big} for n, big in enumerate(bigs, 1)],
         "difference": apart[0] if apart else None,
         "differences": apart,
-        "renamed": renamed(left, right, pairs, what),
+        "renamed": find_renamed(left, right, pairs, what),
     }
     lines = _lines(both, judged, document) if not arguments.json else ()
     answer(document, lines, as_json=arguments.json)

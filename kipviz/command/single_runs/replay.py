@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     return int(run_report.fails(told, judged))
 
 
-def _broken(told: Run) -> Breaking | None:
+def _find_break(told: Run) -> Breaking | None:
     """Return where a run breaks a property, or None."""
     from kipviz.checking.single_run.violation import breaking
 
@@ -75,14 +75,14 @@ def _saves(told: Run) -> list[str]:
     from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.review import saves_page
 
-    broken = _broken(told)
+    broken = _find_break(told)
     return ["", *lines_of(saves_page(broken, decisions(broken)))] if broken else []
 
 
 def _decisions(told: Run) -> list[dict[str, object]]:
     from kipviz.checking.single_run.saving_decisions import decisions
 
-    broken = _broken(told)
+    broken = _find_break(told)
     return [
         {"slot": d.slot, "option": d.option, "on_this_course": d.verdict}
         for d in (decisions(broken) if broken else ())

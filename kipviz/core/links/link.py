@@ -87,7 +87,7 @@ class Leg(Value, frozen=True):
 
 def link_of(head: str, start: bytes, step: int, chain: Sequence[Leg]) -> Link:
     """Return the link to a step of a branch, from the mark of its start and the branches that lead to it."""
-    legs = joined(chain)
+    legs = join_branches(chain)
     parts = tuple(
         Part(leg.at, tuple(Taken(pick, check_of(mark)) for pick, mark in leg.steps)) for leg in legs
     )
@@ -95,7 +95,7 @@ def link_of(head: str, start: bytes, step: int, chain: Sequence[Leg]) -> Link:
     return Link(head, start[0], step, parts, SumOfMarks(crc_of_marks([start, *marks])))
 
 
-def joined(chain: Sequence[Leg]) -> tuple[Leg, ...]:
+def join_branches(chain: Sequence[Leg]) -> tuple[Leg, ...]:
     """Return the legs of a path, from its branches, the main one first.
 
     A branch that leaves its parent before the parent's own steps leaves the grandparent, and one that leaves at the end

@@ -9,7 +9,7 @@ from __future__ import annotations
 SENTENCE_MAX = 2_000
 
 
-def shown(line: str) -> str:
+def escape_line(line: str) -> str:
     """Return a line in which every unprintable character is written as an escape."""
     if line.isprintable():
         return line
@@ -18,10 +18,10 @@ def shown(line: str) -> str:
 
 def sentence(text: str) -> str:
     """Return a message as one line of readable length, without unprintable characters."""
-    line = shown(" ".join(text.split()))
+    line = escape_line(" ".join(text.split()))
     return line if len(line) <= SENTENCE_MAX else f"{line[:SENTENCE_MAX]}…"
 
 
 def several(text: str) -> str:
-    """Return lines of text, each as `shown` returns it."""
-    return "\n".join(map(shown, text.split("\n")))
+    """Return lines of text, each as `escape_line` returns it."""
+    return "\n".join(map(escape_line, text.split("\n")))

@@ -103,7 +103,7 @@ class _End(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     checks: str = ""
     seal: str = ""
 
-    def sealed(self) -> "_End":
+    def with_seal(self) -> "_End":
         """Return the line with a check of all its fields."""
         said = _encode(msgspec.structs.replace(self, seal=""))
         return msgspec.structs.replace(self, seal=trace_repair.check_of(said))
@@ -188,7 +188,7 @@ def write(
     """
     first = body.firsts[tree]
     digest = digest_of(body.data).hex()
-    end = _End(body.nodes, first + cursor, first + tip, digest, body.checks).sealed()
+    end = _End(body.nodes, first + cursor, first + tip, digest, body.checks).with_seal()
     _write(Path(path), body.data + _encode(end) + b"\n", before)
 
 
@@ -275,7 +275,7 @@ def load(
         replay.add(number, text)
     if not (0 <= end.cursor < end.end and 0 <= end.tip < end.end and len(replay.ids) == end.end):
         raise TraceFileError(f"{path}: the last line names nodes that are not in the file")
-    kept = tuple(replay.kept(id_) for id_ in range(end.end))
+    kept = tuple(replay.find_kept(id_) for id_ in range(end.end))
     (at, cursor), (tree, tip) = kept[end.cursor], kept[end.tip]
     if at != tree:
         raise TraceFileError(f"{path}: the last line belongs to two trees")
@@ -322,7 +322,7 @@ def _checked_end(path: Path, data: bytes) -> _End:
         end = _end_decoder.decode(last)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise TraceFileError(f"{path} is truncated: its last line is missing") from None
-    if digest_of(body + b"\n").hex() != end.digest or (end.seal and end.sealed() != end):
+    if digest_of(body + b"\n").hex() != end.digest or (end.seal and end.with_seal() != end):
         raise TraceFileError(
             f"{path} was edited or damaged after it was saved: its digest does not fit its lines"
         )
@@ -351,7 +351,7 @@ def _is_end(line: bytes) -> bool:
         end = _end_decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False
-    return bool(end.seal) and end.sealed() == end
+    return bool(end.seal) and end.with_seal() == end
 
 
 class _Replay:
@@ -423,7 +423,7 @@ class _Replay:
         self.ids.append(0 if starts else None)
         self._tree_of.append(len(self.trees) - 1)
 
-    def kept(self, id_: int) -> tuple[int, int]:
+    def find_kept(self, id_: int) -> tuple[int, int]:
         """Return the tree and its node for a node of the file, or for the nearest one above."""
         while (known := self.ids[id_]) is None:
             id_ = self._parents[id_]

@@ -90,12 +90,12 @@ def pinned_until_marker(record: InFlight) -> InFlight | None:
 
 def back_to_available(record: InFlight) -> InFlight | None:
     """The record can be acquired again, whatever the transaction does."""
-    return record.unstaged(RecordState.AVAILABLE)
+    return record.without_staging(RecordState.AVAILABLE)
 
 
 def back_to_acquired(record: InFlight) -> InFlight | None:
     """Its member holds the record again, under an expired lock without a timer."""
-    return record.unstaged(RecordState.ACQUIRED, member_id=record.member_id)
+    return record.without_staging(RecordState.ACQUIRED, member_id=record.member_id)
 
 
 def noticed_by_nobody(record: InFlight) -> InFlight | None:
@@ -175,18 +175,20 @@ def at_completion() -> bool:
 
 def available(record: InFlight) -> InFlight:
     """AVAILABLE to every member, with its delivery count."""
-    return record.unstaged(RecordState.AVAILABLE)
+    return record.without_staging(RecordState.AVAILABLE)
 
 
 def acquired(record: InFlight) -> InFlight:
     """ACQUIRED again by the same member; its lock keeps running."""
-    return record.unstaged(RecordState.ACQUIRED, member_id=record.member_id, lock=record.lock)
+    return record.without_staging(
+        RecordState.ACQUIRED, member_id=record.member_id, lock=record.lock
+    )
 
 
 def available_uncounted(record: InFlight) -> InFlight:
     """AVAILABLE to every member, and the delivery does not count, as long as this leader leads."""
     count = max(record.delivery_count - 1, 0)
-    return record.unstaged(RecordState.AVAILABLE, delivery_count=count)
+    return record.without_staging(RecordState.AVAILABLE, delivery_count=count)
 
 
 # -- stage_retry: What is the response to an identical second staging by the same transaction? -----

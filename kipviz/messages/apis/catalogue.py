@@ -84,6 +84,6 @@ def api_of(message: Message) -> AnyApi:
     return API_OF[type(message)]
 
 
-def refused(request: Message, error: Errors) -> Message:
+def reject_request(request: Message, error: Errors) -> Message:
     """Return the response that rejects a request with an error and has no other fields."""
     return api_of(request).refusal(request, error)

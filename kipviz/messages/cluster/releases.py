@@ -113,7 +113,7 @@ def knows(binary: Release, request: Message) -> bool:
     return name not in binary.lacks
 
 
-def spoken(binary: Release, request: Message) -> Message:
+def lower_version(binary: Release, request: Message) -> Message:
     """Return a request in the newest version that both ends of its connection support."""
     newest = dict(binary.newest).get(api_of(request).name)
     if newest is None or request.spoken <= newest:
@@ -130,4 +130,4 @@ def takes_several(binary: Release, request: Message) -> bool:
     """
     if not isinstance(request, OffsetFetch):
         return True
-    return spoken(binary, request).spoken >= OF_SEVERAL_GROUPS
+    return lower_version(binary, request).spoken >= OF_SEVERAL_GROUPS

@@ -49,7 +49,7 @@ class ListOffsetsResponse(Message, frozen=True):
     timestamp_ms: int = NO_TIMESTAMP
 
 
-def dated(request: Message, now_ms: int) -> Message:
+def with_timestamp(request: Message, now_ms: int) -> Message:
     """Return a request with the timestamp to send now, also when it is sent again.
 
     Source: AutoOffsetResetStrategy.timestamp.

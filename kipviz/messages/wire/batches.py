@@ -78,7 +78,7 @@ def _put_record(out: Writer, delta: int, record: DataRecord) -> None:
         inner.put(f"{path}.Header[].value", "varint string", _encode_sized(value))
     out.heading(path)
     out.put(f"{path}.length", "varint", varint(len(inner.data)))
-    out.append(inner.done())
+    out.append(inner.finish())
 
 
 def varint(value: int) -> bytes:

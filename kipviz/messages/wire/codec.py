@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kipviz.core.values import Value
-from kipviz.messages.wire.schema import ZERO_ID, Field, Schema, covers, fields_in, tagged_in
+from kipviz.messages.wire.schema import ZERO_ID, Field, Schema, covers, fields_in, tagged_fields
 from kipviz.records.fields import Fields, FieldsError
 
 Struct = dict[str, Any]
@@ -81,7 +81,7 @@ def encode(
     out = Writer(version, defaults or {}, flexible=covers(schema.flexible, version))
     out.heading(schema.name)
     out.struct(schema.fields, values, schema.name)
-    return out.done()
+    return out.finish()
 
 
 def decode(schema: Schema, version: int, data: bytes, start: int = 0) -> tuple[Struct, Encoded]:
@@ -167,7 +167,7 @@ class Writer:
     def struct(self, fields: tuple[Field, ...], values: Struct, path: str) -> None:
         """Append all fields of a structure, then its tagged ones."""
         known = fields_in(fields, self._version)
-        tagged = tagged_in(fields, self._version) if self._flexible else ()
+        tagged = tagged_fields(fields, self._version) if self._flexible else ()
         names = {f.name for f in (*known, *tagged)}
         for name in values:
             if name not in names and not name.startswith("#"):
@@ -194,7 +194,7 @@ class Writer:
             inner._field(field, values, where)
             head = unsigned_varint(tag) + unsigned_varint(len(inner.data))
             self.put(f"{where} tag", "tag", head)
-            self.append(inner.done())
+            self.append(inner.finish())
 
     def _field(self, field: Field, values: Struct, path: str) -> None:
         told = field.name in values
@@ -244,7 +244,7 @@ class Writer:
         )
         self.data += part.data
 
-    def done(self) -> Encoded:
+    def finish(self) -> Encoded:
         """Return the encoded bytes."""
         return Encoded(bytes(self.data), tuple(self.spans))
 
@@ -302,7 +302,7 @@ class Reader:
         for field in fields_in(fields, self._version):
             found[field.name] = self._field(field, f"{path}.{field.name}")
         if self._flexible:
-            self._tags(tagged_in(fields, self._version), path, found)
+            self._tags(tagged_fields(fields, self._version), path, found)
         return found
 
     def _tags(self, tagged: tuple[Field, ...], path: str, found: Struct) -> None:

@@ -24,7 +24,7 @@ from kipviz.messages.wire.codec import Encoded, Struct, WireError, encode
 from kipviz.messages.wire.frame import (
     KINDS,
     REQUEST_HEADER,
-    framed,
+    encode_frame,
     header_of,
     header_version,
 )
@@ -94,12 +94,12 @@ def schema_of(kind: type[Message], of: Iteration) -> tuple[Schema, int]:
     """Return the schema of a kind of message in an iteration, and its version."""
     schema = KINDS[kind].schema
     if kind is TxnShareAcknowledge:
-        return _rekeyed(
+        return _with_key(
             schema, of, _drop_fields(schema.fields, acknowledgements.DELIVERIES.name)
         ), 0
     if kind is TxnShareAcknowledgeResponse:
         fields = _drop_fields(_drop_fields(schema.fields, "CurrentLeader"), "NodeEndpoints")
-        return _rekeyed(schema, of, fields), 0
+        return _with_key(schema, of, fields), 0
     if kind in (WriteShareGroupState, ReadShareGroupStateResponse) and of.staged_fields:
         version = kind.VERSION + 1
         fields = _drop_fields(
@@ -132,7 +132,7 @@ def bytes_in(message: Message, of: Iteration, around: Around) -> Encoded:
     if header is REQUEST_HEADER:
         values = {"RequestApiKey": schema.key, "RequestApiVersion": version}
     client = {"RequestHeader.ClientId": around.client_id}
-    return framed(encode(header, header_version(schema, version), values, client), body)
+    return encode_frame(encode(header, header_version(schema, version), values, client), body)
 
 
 def _drop_unknown(batch: StateBatch, of: Iteration) -> StateBatch:
@@ -144,7 +144,7 @@ def _drop_unknown(batch: StateBatch, of: Iteration) -> StateBatch:
     return batch
 
 
-def _rekeyed(schema: Schema, of: Iteration, fields: tuple[Field, ...]) -> Schema:
+def _with_key(schema: Schema, of: Iteration, fields: tuple[Field, ...]) -> Schema:
     return schema.but(key=of.key, fields=fields, status=DRAFT)
 
 

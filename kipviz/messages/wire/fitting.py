@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.schema import Field, fields_in, tagged_in
+from kipviz.messages.wire.schema import Field, fields_in, tagged_fields
 
 
 def fit_fields(fields: Iterable[Field], version: int, values: Struct) -> Struct:
     """Return the fields of a structure that a version has, recursively."""
     fields = tuple(fields)
     found: Struct = {}
-    for field in (*fields_in(fields, version), *tagged_in(fields, version)):
+    for field in (*fields_in(fields, version), *tagged_fields(fields, version)):
         if field.name in values:
             found[field.name] = _fitting_value(field, version, values[field.name])
     return found

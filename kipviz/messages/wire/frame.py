@@ -22,7 +22,7 @@ from kipviz.messages.wire.codec import (
     encode,
 )
 from kipviz.messages.wire.kind import Around, Kind
-from kipviz.messages.wire.schema import Field, Schema, covers, fields_in, tagged_in
+from kipviz.messages.wire.schema import Field, Schema, covers, fields_in, tagged_fields
 from kipviz.records.batches import DataRecord
 
 SIZE = "Size"
@@ -63,16 +63,16 @@ def bytes_of(message: Message, around: Around) -> Encoded:
     if header is REQUEST_HEADER:
         values = {"RequestApiKey": message.API_KEY, "RequestApiVersion": version}
     client = {"RequestHeader.ClientId": around.client_id}
-    return framed(encode(header, header_version(kind.schema, version), values, client), body)
+    return encode_frame(encode(header, header_version(kind.schema, version), values, client), body)
 
 
-def framed(header: Encoded, body: Encoded) -> Encoded:
+def encode_frame(header: Encoded, body: Encoded) -> Encoded:
     """Put the size before header and body."""
     out = Writer()
     out.put(SIZE, "int32", (len(header.data) + len(body.data)).to_bytes(4, "big"))
     out.append(header)
     out.append(body)
-    return out.done()
+    return out.finish()
 
 
 def read_message(schema: Schema, version: int, data: bytes) -> tuple[Struct, Struct, Encoded]:
@@ -95,7 +95,7 @@ def read_message(schema: Schema, version: int, data: bytes) -> tuple[Struct, Str
         if found[1] != version:
             raise WireError("RequestHeader.RequestApiVersion", 6, f"{found[1]} is not {version}")
     body, body_bytes = decode(schema, version, data, 4 + len(head_bytes.data))
-    return head, body, framed(head_bytes, body_bytes)
+    return head, body, encode_frame(head_bytes, body_bytes)
 
 
 def header_of(schema: Schema) -> Schema:
@@ -118,7 +118,7 @@ def places(kind: type[Message], version: int = -1) -> tuple[tuple[str, str], ...
     schema, version = KINDS[kind].schema, kind.VERSION if version < 0 else version
     header = header_of(schema)
     newest = header_version(schema, version)
-    example = framed(
+    example = encode_frame(
         encode(header, newest, _example(header.fields, newest, {})),
         encode(schema, version, _example(schema.fields, version, KINDS[kind].inside)),
     )
@@ -127,7 +127,7 @@ def places(kind: type[Message], version: int = -1) -> tuple[tuple[str, str], ...
 
 def _example(fields: tuple[Field, ...], version: int, inside: Mapping[str, Encoded]) -> Struct:
     """Return a structure with a value in every field: no null, no empty array, no tag's default."""
-    found = (*fields_in(fields, version), *tagged_in(fields, version))
+    found = (*fields_in(fields, version), *tagged_fields(fields, version))
     return {f.name: _example_value(f, version, inside) for f in found}
 
 

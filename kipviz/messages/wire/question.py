@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.core.values import Value
 from kipviz.messages.wire.codec import Struct, decode, decode_head, encode
 from kipviz.messages.wire.fitting import fit_fields
-from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, framed, header_version
+from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, encode_frame, header_version
 from kipviz.messages.wire.schema import Schema
 
 
@@ -36,7 +36,7 @@ class Question(Value, frozen=True):
         }
         header = encode(REQUEST_HEADER, header_version(self.request, version), head)
         body = fit_fields(self.request.fields, version, values)
-        return framed(header, encode(self.request, version, body)).data
+        return encode_frame(header, encode(self.request, version, body)).data
 
     def head_of(self, version: int, data: bytes) -> tuple[int, int]:
         """Return a response's correlation id, and where its body starts; `data` is without the size.

@@ -94,7 +94,7 @@ def fields_in(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
 
 
 @lru_cache(maxsize=1024)
-def tagged_in(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
+def tagged_fields(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
     """Return the fields of a structure that a version encodes as tagged fields, in the order of the tags."""
     found = (f for f in fields if covers(f.versions, version) and covers(f.tagged, version))
     return tuple(sorted(found, key=lambda f: f.tag))

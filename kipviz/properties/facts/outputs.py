@@ -20,7 +20,7 @@ Output = tuple[str, str]
 Open = Table[Identity, tuple[Output, ...]]
 
 
-def appended(open_: Open, event: BatchAppended) -> Open:
+def fold_batch(open_: Open, event: BatchAppended) -> Open:
     """Fold a batch: outputs of a transaction, or an ABORT marker that an operator wrote.
 
     A coordinator decides before it sends markers, so a marker for something undecided comes from elsewhere, and ends it
@@ -64,14 +64,14 @@ def end_late_batches(open_: Open, event: BatchAppended) -> tuple[Open, tuple[Out
     return open_, committed
 
 
-def decided(open_: Open, event: TransactionDecided) -> tuple[Open, tuple[Output, ...]]:
+def end_transaction(open_: Open, event: TransactionDecided) -> tuple[Open, tuple[Output, ...]]:
     """End a transaction; return the outputs that it commits."""
     place = (event.producer_id, event.producer_epoch)
     outputs = open_.get(place, ())
     return open_.without(place), outputs if event.committed else ()
 
 
-def truncated(open_: Open, partition: str, world: World) -> Open:
+def forget_truncated(open_: Open, partition: str, world: World) -> Open:
     """Forget the outputs that only the old leader of a partition had: they are in no log now.
 
     Batches before the producer's last marker belong to an earlier transaction, which below transaction version 2 had

@@ -53,7 +53,7 @@ def _partition_of(record: str) -> str:
     return record.partition(" ")[2].rpartition("@")[0]
 
 
-def undecided(
+def forget_decided(
     facts: Facts, voted: Table[str, Identity], group_id: str, partition: str
 ) -> Table[str, Identity]:
     """Remove the decided acknowledgements of a partition: a reset delivers their records again."""
@@ -89,11 +89,11 @@ def reset_starts(facts: Facts, partition: str, world: World) -> Facts:
         if world.image.home_of(SHARE_GROUP_STATE, key) == partition:
             starts = starts.without(key)
     for batch in world.logs[partition].batches:
-        starts = begun_at(starts, batch.records)
+        starts = fold_starts(starts, batch.records)
     return facts.but(starts=starts)
 
 
-def begun_at(starts: Table[str, int], records: tuple[object, ...]) -> Table[str, int]:
+def fold_starts(starts: Table[str, int], records: tuple[object, ...]) -> Table[str, int]:
     """Apply the start offsets in the records of a batch."""
     for record in records:
         if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord) and record.start_offset >= 0:

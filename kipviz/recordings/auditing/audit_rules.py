@@ -66,7 +66,7 @@ def findings_together(evidence: ProducerEvidence, around: Surroundings) -> Itera
                 if decision.committed != mark.committed:
                     why = f"{decision.transactional_id} decided {_word(decision.committed)}"
                     yield _wrong(mark, why, SURE, decision.transactional_id)
-            yield from _unfinished(decision, matching, evidence.open, around)
+            yield from _find_unfinished(decision, matching, evidence.open, around)
             yield from offsets.take(decision, matching, marks, around)
             matching.count(decision)
         yield from _without_decisions(epoch, matching, judged)
@@ -205,7 +205,7 @@ def _word(committed: object) -> str:
     return "COMMIT" if committed else "ABORT"
 
 
-def _unfinished(
+def _find_unfinished(
     decision: Decision,
     matching: MarkerMatching,
     still_open: Mapping[str, Held],

@@ -1,7 +1,7 @@
 """The fold of one partition's log, read in stretches: each yields evidence, and open ends that join it with the next.
 
 One process reads a partition as one stretch. Several tasks read one stretch each, of any length; their open ends are
-joined in the order of the log (`joined`). The evidence is the same however the log is cut, because what a stretch
+joined in the order of the log (`join_stretches`). The evidence is the same however the log is cut, because what a stretch
 cannot know yet (its first batch of a producer, the transaction that was open before it) is kept and not judged. Memory
 grows with what is open (producers, transactional ids, share-partitions) and with the size of a part, not with the log.
 """
@@ -62,7 +62,7 @@ def evidence_of(parts: Iterable[LogPart], *, check_crc: bool = True) -> Iterator
         yield fold.extent
 
 
-def joined(stretches: Iterable[OpenEnds]) -> Iterator[Evidence]:
+def join_stretches(stretches: Iterable[OpenEnds]) -> Iterator[Evidence]:
     """Join the open ends of all stretches of some partitions, and yield the evidence at the ends of the logs."""
     in_order = sorted(stretches, key=lambda each: (each.partition, each.number))
     for partition, each in groupby(in_order, key=lambda ends: ends.partition):

@@ -163,7 +163,7 @@ class ProducerFold:
         closed = ends[stops]
         last = np.where(closed, np.maximum(starts, stops - 1), stops)
         whole["last_offset"], whole["last_ms"] = rows["last_offset"][last], rows["last_ms"][last]
-        early = self._begun_before(whole["pid"], closed)
+        early = self._find_possible_begins(whole["pid"], closed)
         if early.any():
             with_data = whole[early & (starts < stops)]
             pairs = np.concatenate((self.ended, with_data, rows[stops[early]]))
@@ -174,7 +174,7 @@ class ProducerFold:
         if self.groups:
             self._forget_groups()
 
-    def _begun_before(self, pids: Numbers, closed: Numbers) -> Numbers:
+    def _find_possible_begins(self, pids: Numbers, closed: Numbers) -> Numbers:
         """Return which transactions may have begun before this stretch: each producer's first one that ended."""
         early = np.zeros(len(pids), bool)
         if not self.begins:

@@ -172,7 +172,7 @@ def several_led(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
     return decisions if len(brokers_of(decisions)) > 1 else ()
 
 
-def compacted_in(known: ClusterMetadata) -> tuple[str, ...]:
+def compacted_topics(known: ClusterMetadata) -> tuple[str, ...]:
     """Return the compacted topics."""
     return tuple(
         name

@@ -76,7 +76,7 @@ def placements_of(decisions: Iterable[Decision]) -> tuple[Placement, ...]:
     )
 
 
-def elected_of(decisions: Iterable[Decision]) -> dict[tuple[str, int], int]:
+def election_times(decisions: Iterable[Decision]) -> dict[tuple[str, int], int]:
     """Return when each leader epoch of each partition began."""
     found: dict[tuple[str, int], int] = {}
     for each in decisions:
@@ -171,7 +171,7 @@ def elections_of(decisions: Iterable[Decision], entries: Sequence[Entry]) -> tup
     return tuple(found)
 
 
-def known_between(decisions: tuple[Decision, ...], begin_ms: int, end_ms: int) -> Iterator[Known]:
+def list_known(decisions: tuple[Decision, ...], begin_ms: int, end_ms: int) -> Iterator[Known]:
     """Yield what a broker may have known between two times, the oldest first.
 
     Decisions with the same time are learned together.
@@ -209,10 +209,10 @@ def worlds_of(
     for at_ms in sorted({*grown, *decided}):
         world = grown.get(at_ms, world)
         known |= {each.partition: each for each in decided.get(at_ms, ())}
-        yield at_ms, seated(world, Known(Table.of(known)))
+        yield at_ms, seat_leaders(world, Known(Table.of(known)))
 
 
-def seated(world: World, known: Known) -> World:
+def seat_leaders(world: World, known: Known) -> World:
     """Return a rebuilt world with the known leaders; a leader's role state moves with it.
 
     A broker counts as running as long as it is in sync for some partition.

@@ -65,7 +65,7 @@ def _changes(exchange: Exchange) -> Iterator[ConfigChange]:
                 yield ConfigChange(exchange.answered_ms, group, config["name"], value)
 
 
-def configured(base: GroupConfig, changes: Iterable[ConfigChange]) -> GroupConfig:
+def configure_group(base: GroupConfig, changes: Iterable[ConfigChange]) -> GroupConfig:
     """Return the configuration of a group after some changes; an unreadable change is ignored."""
     told: dict[str, Any] = {}
     for change in changes:

@@ -1,7 +1,7 @@
 """The records of `__consumer_offsets` about the members of consumer groups and share groups.
 
 They become the records that the model's group coordinator writes itself. The log names topics by id, so a partition is
-called `id-number` here; `named` replaces the ids by known names. Left out: racks of share groups, client ids and hosts,
+called `id-number` here; `name_topics` replaces the ids by known names. Left out: racks of share groups, client ids and hosts,
 timeouts, the assignor and metadata hashes.
 
 Source: ConsumerGroup*Key/Value and ShareGroup*Key/Value among Kafka's message definitions.
@@ -95,7 +95,7 @@ def topics_told(record: Value) -> tuple[tuple[str, str], ...]:
     return tuple((topic_id, topic) for topic_id, bar, topic in named_ if bar)
 
 
-def named(record: Value, topics: Mapping[str, str]) -> Value:
+def name_topics(record: Value, topics: Mapping[str, str]) -> Value:
     """Replace topic ids by names; an unknown id stays.
 
     A share group's member of several topics subscribes to all of their names, joined by a comma.

@@ -110,7 +110,7 @@ class LoggedOffset(Value, frozen=True):
 class LoggedGroupRecord(Value, frozen=True):
     """A record about members and assignments of a group; `said` is its decoded content, if it is decoded.
 
-    It names topics by their ids: `group_records.named` replaces them by names.
+    It names topics by their ids: `group_records.name_topics` replaces them by names.
     """
 
     offset: int

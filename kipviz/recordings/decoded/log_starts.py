@@ -100,7 +100,7 @@ class Fronts:
         for chosen in product(*choices):
             found = logs
             for partition, offset in chosen:
-                found = found.set(partition, begun(found[partition], offset))
+                found = found.set(partition, start_at(found[partition], offset))
             yield found
 
     def contexts(self, own: list[tuple[int, Context]]) -> list[tuple[int, Context]]:
@@ -110,14 +110,14 @@ class Fronts:
         for at in moved:
             place = bisect_right([time for time, _ in found], at)
             found.insert(place, (at, found[max(place - 1, 0)][1]))
-        return [(at, self._begun_at(on, at)) for at, on in found]
+        return [(at, self._start_logs(on, at)) for at, on in found]
 
-    def _begun_at(self, on: Context, at: int) -> Context:
+    def _start_logs(self, on: Context, at: int) -> Context:
         logs = on.logs
         for partition, each in self.deleted.items():
             for one in each:
                 if one.known_ms <= at:
-                    logs = logs.set(partition, begun(logs[partition], one.offset))
+                    logs = logs.set(partition, start_at(logs[partition], one.offset))
         return on if logs is on.logs else on.but(logs=logs)
 
     def _starts(self, partition: str, begin_ms: int, end_ms: int) -> Iterator[int]:
@@ -126,7 +126,7 @@ class Fronts:
             if each.begin_ms <= end_ms and (later is None or later.known_ms >= begin_ms):
                 yield each.offset
 
-    def pruned(
+    def prune_log(
         self, log: PartitionLog, history: list[tuple[int, PartitionLog]], begin_ms: int
     ) -> Iterator[PartitionLog]:
         """Yield a share coordinator's log with the start offsets that pruning may have set; `history` has it over time."""
@@ -138,9 +138,9 @@ class Fronts:
             if over >= since
         ]
         for offset in dict.fromkeys(last_redundant_offset(each) for each in recent):
-            yield begun(log, max(offset, log.start_offset))
+            yield start_at(log, max(offset, log.start_offset))
 
 
-def begun(log: PartitionLog, offset: int) -> PartitionLog:
+def start_at(log: PartitionLog, offset: int) -> PartitionLog:
     """Return a log that starts at an offset; unchanged if it starts there or later."""
     return delete_records(log, offset) if offset > log.start_offset else log

@@ -12,7 +12,7 @@ import numpy as np
 
 from kipviz.core.outside import untrusted_file
 from kipviz.core.values import Value
-from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacted_in
+from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacted_topics
 from kipviz.recordings.files.batch_headers import Headers, first_batch_in, headers_in
 from kipviz.recordings.files.broker_folder import (
     ABOUT_BROKER,
@@ -144,7 +144,7 @@ def parts_of(
 def _parts_of(
     folder: BrokerFolder, known: ClusterMetadata, topics: Sequence[str], part_bytes: int
 ) -> list[LogPart]:
-    compacted = (*COMPACTED_TOPICS, "__share_group_state", *compacted_in(known))
+    compacted = (*COMPACTED_TOPICS, "__share_group_state", *compacted_topics(known))
     places = [*folder.partitions, *([folder.metadata] if folder.metadata else [])]
     parts: list[LogPart] = []
     for place in places:
@@ -218,7 +218,7 @@ def first_offset_of(segment: str) -> int:
     return int(name) if name.isdecimal() and len(name) == 20 else 0
 
 
-def narrowed(
+def narrow_parts(
     parts: Iterable[LogPart], field: str, low: int, high: int, around: int
 ) -> Iterator[LogPart]:
     """Return the parts without what is far from some values; a segment that is not much larger is left whole.

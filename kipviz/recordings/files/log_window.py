@@ -19,7 +19,7 @@ from kipviz.recordings.decoded.cluster_metadata import CLUSTER_METADATA, Cluster
 from kipviz.recordings.files.batch_headers import CHECKED_FROM, CONTROL, HEADER
 from kipviz.recordings.files.checksums import Numbers, checksums
 from kipviz.recordings.files.cluster_folders import ClusterFolders, require_topics
-from kipviz.recordings.files.log_parts import LogPart, narrowed, parts_of, read_part
+from kipviz.recordings.files.log_parts import LogPart, narrow_parts, parts_of, read_part
 from kipviz.recordings.files.segments import HEADER_SIZE, LoggedBatch, Segment, batches
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
@@ -73,7 +73,7 @@ def window_at(
         names = ", ".join(sorted(by_name))
         raise RecordingError(path, 0, f"There is no log of {partition} here; there are {names}.")
     near = _find_parts(by_name[partition], offset)
-    own = _headers_of(narrowed(near, "base_offset", offset, offset, NEAR_BYTES))
+    own = _headers_of(narrow_parts(near, "base_offset", offset, offset, NEAR_BYTES))
     last = own.fields["base_offset"] + own.fields["last_delta"]
     if not len(last) or not own.fields["base_offset"][0] <= offset <= last[-1]:
         # Nothing is there, or an index file is wrong.
@@ -95,7 +95,7 @@ def window_at(
     each = min(NEAR_BYTES, _OTHERS_BYTES // max(1, len(others)))
     for name in others:
         near = _at_times(by_name[name], begins, ends_ms)
-        found = _headers_of(narrowed(near, "max_timestamp", begins, ends_ms, each))
+        found = _headers_of(narrow_parts(near, "max_timestamp", begins, ends_ms, each))
         stamps = found.fields["max_timestamp"]
         within = np.flatnonzero((stamps >= begins) & (stamps <= ends_ms))
         if len(within) > max(1, most // 2 // len(others)):
@@ -122,7 +122,9 @@ def end_of(folders: ClusterFolders, topics: Sequence[str] = ()) -> tuple[str, in
     latest: tuple[bool, int, str, int] | None = None
     for name, parts in sorted(by_name.items()):
         newest = [part for part in parts if part.segment == parts[-1].segment]
-        tail = _headers_of(narrowed(newest, "base_offset", _BEYOND, _BEYOND, _TAIL_BYTES)).fields
+        tail = _headers_of(
+            narrow_parts(newest, "base_offset", _BEYOND, _BEYOND, _TAIL_BYTES)
+        ).fields
         # Its end may be damaged, or a new segment may be empty.
         tail = tail if len(tail) else _headers_of(parts).fields
         if len(tail):

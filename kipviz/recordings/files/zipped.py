@@ -11,7 +11,7 @@ import zlib
 from contextlib import ExitStack
 from pathlib import Path
 
-from kipviz.core.outside.printable import shown
+from kipviz.core.outside.printable import escape_line
 from kipviz.core.outside.untrusted_file import SETTING, bytes_max
 from kipviz.core.outside.validation import path as path_given
 from kipviz.recordings.recording_error import WHOLE, RecordingError
@@ -79,6 +79,6 @@ def _why_not(entries: list[zipfile.ZipInfo]) -> str:
         )
     other = next((each for each in entries if each.compress_type not in COMPRESSIONS), None)
     if other is not None:
-        name, way = shown(other.filename), other.compress_type
+        name, way = escape_line(other.filename), other.compress_type
         return f"{name} is packed by method {way}; only stored (0) and deflated (8) files are read."
     return ""

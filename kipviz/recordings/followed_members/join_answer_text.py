@@ -73,7 +73,7 @@ class Asking(Value, frozen=True):
                 return LeaveGroup(self.group_id, (Leaver(who, self.instance_id),))
 
 
-def asked_of(exchange: Exchange) -> Iterator[Asking]:
+def parts_of_request(exchange: Exchange) -> Iterator[Asking]:
     """Yield the parts of a request: several members may leave together.
 
     Raises:
@@ -117,7 +117,7 @@ def _is_not_of_consumers(exchange: Exchange) -> bool:
     return said["protocolType"] != PROTOCOL_TYPE or not said["protocols"]
 
 
-def recorded_of(exchange: Exchange, asking: Asking) -> Said:
+def recorded_answer(exchange: Exchange, asking: Asking) -> Said:
     """Return the recorded answer to a member."""
     told = exchange.response
     error = error_name(told["errorCode"])
@@ -137,7 +137,7 @@ def recorded_of(exchange: Exchange, asking: Asking) -> Said:
             members,
         )
     if exchange.api == "SYNC_GROUP":
-        return (("error", error), ("assigned", _assigned(told["assignment"])))
+        return (("error", error), ("assigned", _read_assigned(told["assignment"])))
     if exchange.api == "HEARTBEAT":
         return (("error", error),)
     if exchange.version < LEAVES_TOGETHER:
@@ -152,7 +152,7 @@ def recorded_of(exchange: Exchange, asking: Asking) -> Said:
     return (("error", error), ("member", said))
 
 
-def said_of(reply: Message, names: Mapping[str, str]) -> Said:
+def model_answer(reply: Message, names: Mapping[str, str]) -> Said:
     """Return the model's answer to a member; `names` are the recorded ids of its members."""
     match reply:
         case JoinGroupResponse():
@@ -203,5 +203,5 @@ def _decode_subscription(metadata: str) -> tuple[str, tuple[str, ...]]:
     return (said.topic, said.owned)
 
 
-def _assigned(data: str) -> tuple[str, ...]:
+def _read_assigned(data: str) -> tuple[str, ...]:
     return read_assignment(base64.b64decode(data))

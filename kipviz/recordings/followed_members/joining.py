@@ -27,14 +27,18 @@ from kipviz.cluster.world import RoleKey, World, role_at
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.apis.api import Role
-from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.classic_groups import NO_MEMBER
 from kipviz.messages.message import Message
-from kipviz.recordings.followed_members.join_answer_text import asked_of, recorded_of, said_of
+from kipviz.recordings.followed_members.join_answer_text import (
+    model_answer,
+    parts_of_request,
+    recorded_answer,
+)
 from kipviz.recordings.judging.handling import handling
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked, Said, refused_in
+from kipviz.recordings.replayed_roles.answer_text import Asked, Said, count_refused
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.arrival import as_early
 from kipviz.records.placement import CONSUMER_OFFSETS
@@ -109,7 +113,7 @@ class Joining:
         self._times = [at for at, _, _ in contexts]
         self._elections = elections
         self._asked = {
-            number: tuple(asked_of(exchange))
+            number: tuple(parts_of_request(exchange))
             for number, exchange in enumerate(exchanges)
             if exchange.api in JOINING
         }
@@ -163,11 +167,11 @@ class Joining:
         if coordinator is None or not self._list_elections(shard, number):
             return
         for asking in askings:
-            recorded = recorded_of(exchange, asking)
+            recorded = recorded_answer(exchange, asking)
             message = asking.message(str)
             well = (Errors.NONE,) if exchange.api == BEATS else ()
             for error in (*OUT_OF_OFFICE, *well):
-                said = said_of(refused(message, error), {})
+                said = model_answer(reject_request(message, error), {})
                 if exchange.api == JOINS and said != recorded:
                     said = with_no_member(said)
                 if said == recorded:
@@ -182,8 +186,8 @@ class Joining:
             return
         said = []
         for asking in self._asked[number]:
-            refusal = refused(asking.message(str), WITHOUT_RIGHT)
-            said.append((asking, recorded_of(exchange, asking), said_of(refusal, {})))
+            refusal = reject_request(asking.message(str), WITHOUT_RIGHT)
+            said.append((asking, recorded_answer(exchange, asking), model_answer(refusal, {})))
         if True in admitted and any(recorded != possible for _, recorded, possible in said):
             return
         for asking, recorded, possible in said:
@@ -201,7 +205,9 @@ class Joining:
 
     # -- in order --------------------------------------------------------------------------------------
 
-    def _handed_in(self, ways: tuple[Follower, ...], numbers: list[int]) -> tuple[Follower, ...]:
+    def _handle_requests(
+        self, ways: tuple[Follower, ...], numbers: list[int]
+    ) -> tuple[Follower, ...]:
         """Handle requests, and those that arrived together in every order."""
         together: list[int] = []
         for number in numbers:
@@ -351,7 +357,7 @@ class Joining:
         exchange, askings = self._exchanges[number], self._asked[number]
         if self._office(self._ways[0], number)[2] is None:
             return early, []
-        recorded = [recorded_of(exchange, asking) for asking in askings]
+        recorded = [recorded_answer(exchange, asking) for asking in askings]
         # Histories without unseen events come first: a member that left explains as much as one that timed out.
         both = sorted((*early, *late), key=lambda n: self._exchanges[n].received_ms)
         taken, reached = early, self._reach_answers(recorded, number, early, unseen=False)
@@ -359,7 +365,7 @@ class Joining:
             if not reached and (late or more is early):
                 taken, reached = more, self._reach_answers(recorded, number, more, unseen=unseen)
         if not reached:
-            taken, reached = early, self._handed_in(self._ways, early)
+            taken, reached = early, self._handle_requests(self._ways, early)
         said = [self._says(way, number) for way in reached]
         first = number * MOST_MEMBERS
         over = [
@@ -379,7 +385,7 @@ class Joining:
         found = [way.answers.get(first + i) for i in range(len(self._asked[number]))]
         group = self._exchanges[number].request["groupId"]
         names = {model: name for (of, name), model in way.names.items() if of == group}
-        return [() if each is None else said_of(each, names) for each in found]
+        return [() if each is None else model_answer(each, names) for each in found]
 
     def _reach_answers(
         self, recorded: list[Said], number: int, taken: list[int], *, unseen: bool
@@ -390,16 +396,16 @@ class Joining:
         """
         ways = dict.fromkeys(self._ways)
         for _ in range(UNSEEN_BEFORE if unseen else 1):
-            handed = dict.fromkeys(self._handed_in(tuple(ways), taken))
+            handed = dict.fromkeys(self._handle_requests(tuple(ways), taken))
             for _ in range(UNSEEN_MAX if unseen else 1):
                 reached = tuple(way for way in handed if self._says(way, number) == recorded)
                 if reached or not unseen:
                     return reached
-                handed = dict.fromkeys(e for w in handed for e in self._unseen(w, number))
-            ways = dict.fromkeys(each for way in ways for each in self._unseen(way, number))
+                handed = dict.fromkeys(e for w in handed for e in self._try_unseen(w, number))
+            ways = dict.fromkeys(each for way in ways for each in self._try_unseen(way, number))
         return ()
 
-    def _unseen(self, way: Follower, number: int) -> Iterator[Follower]:
+    def _try_unseen(self, way: Follower, number: int) -> Iterator[Follower]:
         shard, on, coordinator = self._office(way, number)
         if coordinator is None:
             return
@@ -472,11 +478,11 @@ def best_joining(
     """
     told = (contexts, elections, admission)
     best = Joining(exchanges, *told, leaders_known=leaders_known, complete=complete)
-    if not refused_in(best.verdicts):
+    if not count_refused(best.verdicts):
         return best
     moved = as_early(exchanges, JOINING)
     early = Joining(moved, *told, leaders_known=leaders_known, complete=complete)
-    return min((best, early), key=lambda each: refused_in(each.verdicts))
+    return min((best, early), key=lambda each: count_refused(each.verdicts))
 
 
 def worlds_of_group(

@@ -35,4 +35,4 @@ def on_share_fetch(
     done = Effects(me, replies=(Reply(to, answer),), checks=told)
     if refused_before or request.session_epoch != FINAL_EPOCH:
         return done
-    return share_partition_leader.closed(done, request, to, on)
+    return share_partition_leader.close_session(done, request, to, on)

@@ -14,7 +14,7 @@ from kipviz.messages.errors import Errors
 from kipviz.recordings.followed_members.share_answer_text import STATES
 from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked, refused_in
+from kipviz.recordings.replayed_roles.answer_text import Asked, count_refused
 from kipviz.recordings.request_context.arrival import as_early, with_one_earlier
 
 # The requests of members, and of leaders to the share coordinator.
@@ -82,9 +82,9 @@ def best_followed(
             break
         moved = earlier
         found = follow(moved, False)
-        best = min((best, found), key=refused_in)
+        best = min((best, found), key=count_refused)
     early = as_early(exchanges, MEMBERS)
     for at_once in (False, True):
-        if refused_in(best):
-            best = min((best, follow(early, at_once)), key=refused_in)
+        if count_refused(best):
+            best = min((best, follow(early, at_once)), key=count_refused)
     return best

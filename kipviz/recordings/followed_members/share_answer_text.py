@@ -126,7 +126,7 @@ def asks_beside_renewal(exchange: Exchange) -> bool:
     return any(exchange.request.get(field, 0) for field in ASKS_FOR_RECORDS)
 
 
-def told_of(exchanges: tuple[Exchange, ...]) -> dict[str, tuple[Told, ...]]:
+def coordinator_requests(exchanges: tuple[Exchange, ...]) -> dict[str, tuple[Told, ...]]:
     """Return the requests of each key's leader to the share coordinator, in the order of arrival."""
     found: dict[str, list[Told]] = {}
     order = sorted(range(len(exchanges)), key=lambda n: exchanges[n].received_ms)
@@ -191,7 +191,7 @@ def count_of(part: Any) -> int:
     return sum(r["lastOffset"] - r["firstOffset"] + 1 for r in part.get("acquiredRecords", ()))
 
 
-def recorded_of(
+def recorded_answer(
     exchange: Exchange, partition: str, names: Mapping[str, str], others: list[str]
 ) -> Said:
     """Return the answer to a member about a partition; it may be empty."""
@@ -214,7 +214,7 @@ def recorded_of(
     return (("error", error_name(code)), ("acknowledged", acknowledged), ("acquired", acquired))
 
 
-def said_of(reply: Any) -> Said:
+def model_answer(reply: Any) -> Said:
     """Return the part of the model's answer to a member that is compared with the recorded one."""
     if isinstance(reply, ShareAcknowledgeResponse):
         return (("error", error_of_response(reply).name),)

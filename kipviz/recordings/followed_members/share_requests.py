@@ -17,7 +17,7 @@ from kipviz.recordings.followed_members.share_answer_text import (
     count_of,
     member_request,
     parts_of,
-    recorded_of,
+    recorded_answer,
 )
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Asked, Said, error_name
@@ -113,7 +113,9 @@ class MemberRequests:
         found = []
         for partition in partitions:
             whole = error is not Errors.TOPIC_AUTHORIZATION_FAILED
-            recorded = recorded_of(exchange, partition, self._names, list(parts) if whole else [])
+            recorded = recorded_answer(
+                exchange, partition, self._names, list(parts) if whole else []
+            )
             told: Said = (("error", error.name),)
             if exchange.api == "SHARE_FETCH":
                 told = (*told, ("acknowledged", "NONE"), ("acquired", ()))

@@ -40,20 +40,20 @@ from kipviz.messages.shares.share_state import (
     ReadShareGroupStateResponse,
     WriteShareGroupState,
 )
-from kipviz.recordings.decoded.group_configs import ConfigChange, configured
+from kipviz.recordings.decoded.group_configs import ConfigChange, configure_group
 from kipviz.recordings.followed_members import led_elsewhere
 from kipviz.recordings.followed_members.member_connections import MemberConnections
 from kipviz.recordings.followed_members.share_answer_text import (
     STATES,
     asked_partition,
+    coordinator_requests,
     count_of,
+    model_answer,
     parts_of,
-    recorded_of,
-    said_of,
+    recorded_answer,
     same_copies,
     same_request,
     sentence,
-    told_of,
 )
 from kipviz.recordings.followed_members.share_requests import OF_SESSIONS, MemberRequests
 from kipviz.recordings.judging.handling import handling
@@ -130,7 +130,7 @@ class Sharing:
         self._configs = configs
         self._config_changes = config_changes
         self._of_brokers = tuple(map(_of_brokers, exchanges))
-        self._told = told_of(self._of_brokers)
+        self._told = coordinator_requests(self._of_brokers)
         members = MemberRequests(exchanges, names, admission)
         self._refused, self._requests = members.refused, members.messages
         self._connections = MemberConnections(exchanges, self._requests)
@@ -149,9 +149,9 @@ class Sharing:
                 self._ways = self._grow_ways(on)
                 continue
             with handling(number):
-                yield from self._done(number, kind, on)
+                yield from self._follow_step(number, kind, on)
 
-    def _done(self, number: int, kind: int, on: Context) -> Iterator[Asked]:
+    def _follow_step(self, number: int, kind: int, on: Context) -> Iterator[Asked]:
         """Follow one step of an exchange: its arrival, its write, or its answer."""
         if kind == TAKEN:
             self._ways = self._take_request(number, on)
@@ -195,7 +195,7 @@ class Sharing:
             for group in dict.fromkeys(m[0].group_id for _, m in self._requests.values())
         )
         made = [each for each in self._config_changes if each.at_ms <= self._now_ms]
-        configs = tuple(configured(config, made) for config in configs)
+        configs = tuple(configure_group(config, made) for config in configs)
         leaders = on.image.leaders
         for partition, held in leaders.items():
             told = self._leaders_known or topic_of(partition).startswith("__")
@@ -272,7 +272,7 @@ class Sharing:
         """
         yield way
         if self._leaders_known:
-            for number in self._overdue(way):
+            for number in self._find_overdue(way):
                 yield self._end_request(way, number)
 
     def _take_request(self, number: int, on: Context) -> tuple[Follower, ...]:
@@ -339,19 +339,19 @@ class Sharing:
                 epoch = getattr(told[at].message, "leader_epoch") if loads else 0  # noqa: B009
                 if epoch > way.epoch and not self._leaders_known:
                     yield way.but(leader=ShareLeader(), epoch=epoch, owed=())
-            for gone in self._disconnected(way, number, on):
+            for gone in self._close_connections(way, number, on):
                 if gone not in seen:
                     seen[gone] = None
                     yield gone
 
-    def _disconnected(self, way: Follower, number: int, on: Context) -> Iterator[Follower]:
+    def _close_connections(self, way: Follower, number: int, on: Context) -> Iterator[Follower]:
         around = self._make_context(way, on)
         for source in self._connections.list_finished(way.leader, number):
             for done in self._connections.close(way.leader, source, number, around):
                 after = self._apply_effects(way, done, around)
                 if after is not None and after != way:
                     yield after
-                    yield from self._disconnected(after, number, on)
+                    yield from self._close_connections(after, number, on)
 
     def _compare_write(self, number: int, on: Context) -> Iterator[Asked]:
         """Compare a request to the share coordinator with that of the model's leader."""
@@ -384,10 +384,10 @@ class Sharing:
         the share coordinator's answer.
         """
         yield way
-        for number in self._overdue(way):
+        for number in self._find_overdue(way):
             yield self._end_request(way, number)
 
-    def _overdue(self, way: Follower) -> list[int]:
+    def _find_overdue(self, way: Follower) -> list[int]:
         """Return the fetches that wait and were answered after their MaxWaitMs."""
         waiting = {
             parked.reply_to.incarnation // MOST_PARTITIONS
@@ -417,7 +417,7 @@ class Sharing:
         if exchange.api == "SHARE_ACKNOWLEDGE":
             own = tuple(parts_of(exchange.request["topics"], self._names))
         others = [name for name in parts if name not in own]
-        recorded = [recorded_of(exchange, p, self._names, others) for p in known]
+        recorded = [recorded_answer(exchange, p, self._names, others) for p in known]
         reached = self._reach_histories(lambda way: self._says(way, number) == recorded, number, on)
         ways = reached or self._ways
         said = [self._says(way, number) for way in ways]
@@ -455,10 +455,12 @@ class Sharing:
             found = tuple(way for way in ways if holds(way))
             if found:
                 return found
-            ways = dict.fromkeys(after for way in ways for after in self._unseen(way, number, on))
+            ways = dict.fromkeys(
+                after for way in ways for after in self._try_unseen(way, number, on)
+            )
         return tuple(way for way in ways if holds(way))
 
-    def _unseen(self, way: Follower, number: int, on: Context) -> Iterator[Follower]:
+    def _try_unseen(self, way: Follower, number: int, on: Context) -> Iterator[Follower]:
         around, leader = self._make_context(way, on), way.leader
         expired = [
             share_partition_leader.on_lock_expiry(leader, key, lock, around)
@@ -472,7 +474,7 @@ class Sharing:
             after = self._apply_effects(way, done, around)
             if after is not None:
                 yield after
-        yield from self._disconnected(way, number, on)
+        yield from self._close_connections(way, number, on)
 
     # -- effects -------------------------------------------------------------------------------------------
 
@@ -482,7 +484,7 @@ class Sharing:
         """Apply the leader's effects; None if it sends the share coordinator a request that was not recorded."""
         for reply in done.replies:
             number = reply.to.incarnation
-            way = way.but(answers=way.answers.set(number, said_of(reply.message)))
+            way = way.but(answers=way.answers.set(number, model_answer(reply.message)))
         way = way.but(leader=done.state)
         for call in done.local:
             if isinstance(call.message, FetchFurther):
@@ -508,7 +510,7 @@ class Sharing:
                 return None
             way = way.but(told=way.told.set(message.key, at + 1))
             # Within one millisecond a member asks before its leader does.
-            first = self._now_ms - 1 if self._overdue(way) else self._now_ms
+            first = self._now_ms - 1 if self._find_overdue(way) else self._now_ms
             if told[at].received_ms > first and not self._states_at_once:
                 way = way.but(owed=(*way.owed, Owed(message.key, tag, at)))
                 continue

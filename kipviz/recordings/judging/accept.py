@@ -28,14 +28,14 @@ from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions.transactions import InitProducerId, named_transactions
 from kipviz.messages.transactions.two_phase import answer_to
 from kipviz.recordings.decoded.elections import (
-    known_between,
+    list_known,
 )
 from kipviz.recordings.decoded.log_starts import API as DELETE_RECORDS
 from kipviz.recordings.decoded.log_starts import Fronts, deletion_said, deletions_in
 from kipviz.recordings.decoded.producer_id_blocks import GivenIds
 from kipviz.recordings.followed_members.followed_groups import FollowedGroups
 from kipviz.recordings.followed_members.members import FollowedMembers
-from kipviz.recordings.judging.answering import ANYBODY, answer, said_in, serving
+from kipviz.recordings.judging.answering import ANYBODY, answer, compared_part, serving
 from kipviz.recordings.judging.questions import questions
 from kipviz.recordings.judging.request_book import STOPPED, GoOn, RequestBook, always
 from kipviz.recordings.possible_worlds.coordinator_memory import (
@@ -53,7 +53,11 @@ from kipviz.recordings.replayed_roles.answer_text import (
     Said,
     better_of,
 )
-from kipviz.recordings.replayed_roles.coordinator_lookup import refusal_to, said_of, sought
+from kipviz.recordings.replayed_roles.coordinator_lookup import (
+    possible_answers,
+    refusal_to,
+    sought_keys,
+)
 from kipviz.recordings.replayed_roles.fetching import (
     NOT_ALLOWED,
     Read,
@@ -149,9 +153,9 @@ class Acceptor(RequestBook):
         for number in numbers:
             if not go_on(number, len(numbers)):
                 self.unreadable |= dict.fromkeys(numbers[number:], STOPPED)
-                return self.judged(found)
+                return self.judge_answers(found)
             found += self.ask((number,))
-        return self.judged((*found, *self.groups.judge_all()))
+        return self.judge_answers((*found, *self.groups.judge_all()))
 
     def ask(self, numbers: Iterable[int]) -> Iterator[Asked]:
         """Compare the answers of some exchanges; one that turns out to be unreadable is skipped."""
@@ -275,7 +279,7 @@ class Acceptor(RequestBook):
         """Compare the answers about coordinators, if all leaders are known."""
         if exchange.api != "FIND_COORDINATOR" or (self._node < 0 and not self._decisions):
             return
-        for one in sought(exchange, self.logs.worlds[0].image):
+        for one in sought_keys(exchange, self.logs.worlds[0].image):
             admitted = self._admission.of_key(exchange, one.kind, one.key)
             refused = tuple(refusal_to(e) for e in admitted if e is not Errors.NONE)
             settled = not any(
@@ -283,13 +287,13 @@ class Acceptor(RequestBook):
             )
             nodes = [
                 known.leader_of(one.home)
-                for known in known_between(self._led, *span_of(exchange))
+                for known in list_known(self._led, *span_of(exchange))
                 if self._led
             ]
             said = tuple(
                 each
                 for node in dict.fromkeys(nodes or [self._node])
-                for each in said_of(node, settled=settled)
+                for each in possible_answers(node, settled=settled)
             )
             known = said if Errors.NONE in admitted else ()
             yield Asked(number, exchange.api, one.key, one.recorded, (*refused, *known))
@@ -297,7 +301,7 @@ class Acceptor(RequestBook):
     def _list_produced(self, number: int, exchange: Exchange) -> Iterator[leaders.Produced]:
         if exchange.api == PRODUCE:
             known = (self._appends, self._identities, self._sent)
-            yield from leaders.produced(number, exchange, self.names, *known)
+            yield from leaders.produced_batches(number, exchange, self.names, *known)
 
     def _possible(
         self,
@@ -313,13 +317,13 @@ class Acceptor(RequestBook):
             self.office.is_between_leaders(at + self.logs.skipped, message) for at in moments
         )
         if not_there or self.office.is_new(message, exchange):
-            yield said_in(api, message, rejections.reject_not_leader(message))
+            yield compared_part(api, message, rejections.reject_not_leader(message))
         if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
             loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
-            yield said_in(api, message, loading)
+            yield compared_part(api, message, loading)
         for model, (at, world) in product(models, self._worlds.list_views(moments, exchange, ends)):
             for alike in self._worlds.list_alike(at, world, message, exchange):
                 who = exchange.principal or ANYBODY
                 reply = answer(model, alike, message, serving(alike, message, exchange), who)
                 if reply is not None and self._effects.allow(message, reply, *span_of(exchange)):
-                    yield said_in(api, message, reply)
+                    yield compared_part(api, message, reply)

@@ -64,7 +64,9 @@ def shares_of(evidence: Evidence, count: int) -> tuple[AcceptShare, ...]:
     for number, exchange in enumerate(evidence.exchanges):
         touching.setdefault(subject_of(exchange), []).append(number)
     most = max(1, sum(weights) // (count * PARTS))
-    pieces = [piece for each in touching.values() for piece in _divided(each, weights, most)]
+    pieces = [
+        piece for each in touching.values() for piece in _divide_requests(each, weights, most)
+    ]
     follow = sum(
         weights[number]
         for number, exchange in enumerate(evidence.exchanges)
@@ -89,7 +91,7 @@ def _weights(evidence: Evidence) -> list[int]:
     ]
 
 
-def _divided(numbers: list[int], weights: list[int], most: int) -> Iterator[list[int]]:
+def _divide_requests(numbers: list[int], weights: list[int], most: int) -> Iterator[list[int]]:
     """Yield stretches of requests of at most a weight, each with at least one request."""
     piece: list[int] = []
     size = 0
@@ -137,7 +139,7 @@ def ask_share(evidence: Evidence, share: AcceptShare) -> ShareAnswers:
     return ShareAnswers(answers, followed, lost, tuple(acceptor.aside.items()))
 
 
-def gathered(
+def merge_shares(
     evidence: Evidence, found: Iterable[ShareAnswers]
 ) -> tuple[RequestBook, tuple[Asked, ...]]:
     """Merge the answers of all shares.
@@ -156,4 +158,4 @@ def gathered(
     # A request may be compared and also be part of following members: then it comes first.
     asked = (answer for share in shares for answer in share.answers)
     followed = (answer for share in shares for answer in share.followed)
-    return book, book.judged((*asked, *followed))
+    return book, book.judge_answers((*asked, *followed))

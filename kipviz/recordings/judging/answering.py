@@ -74,7 +74,7 @@ def serving(world: World, message: Message, exchange: Exchange) -> int:
     return broker
 
 
-def said_in(api: str, message: Message, reply: Message) -> Said:
+def compared_part(api: str, message: Message, reply: Message) -> Said:
     """Return the part of the model's reply that is compared with the recorded answer."""
     if api == "PRODUCE":
         return leaders.produce_said(reply)

@@ -52,9 +52,9 @@ from kipviz.recordings.replayed_roles.answer_text import (
     Said,
     Taken,
     error_name,
-    named,
     only,
     partitions_of,
+    topic_name,
     with_more,
 )
 from kipviz.recordings.replayed_roles.operators import OF_OPERATORS
@@ -97,17 +97,17 @@ def _add_partitions(x: Exchange, names: Names) -> Taken:
     answer = x.response
     if x.version <= LAST_OF_A_CLIENT:
         (only,) = message.transactions
-        told = _added(0, answer["resultsByTopicV3AndBelow"], only.partitions)
+        told = _answers_by_partition(0, answer["resultsByTopicV3AndBelow"], only.partitions)
         yield only.transactional_id, message, told
         return
     found = {r["transactionalId"]: r["topicResults"] for r in answer["resultsByTransaction"]}
     for one in message.transactions:
         name = one.transactional_id
-        told = _added(answer["errorCode"], found.get(name, ()), one.partitions)
+        told = _answers_by_partition(answer["errorCode"], found.get(name, ()), one.partitions)
         yield name, message.but(transactions=(one,)), told
 
 
-def _added(code: int, results: Plain, partitions: tuple[str, ...]) -> Said:
+def _answers_by_partition(code: int, results: Plain, partitions: tuple[str, ...]) -> Said:
     """Return the answer for each partition; an error of the whole request applies to all of them."""
     if code:
         return tuple(sorted((partition, error_name(code)) for partition in partitions))
@@ -175,7 +175,7 @@ def _commit_offsets(x: Exchange, names: Names) -> Taken:
 def _per_partition(topics: Plain, names: Names) -> Said:
     return tuple(
         sorted(
-            (f"{named(t, names)}-{p['partitionIndex']}", error_name(p["errorCode"]))
+            (f"{topic_name(t, names)}-{p['partitionIndex']}", error_name(p["errorCode"]))
             for t in topics
             for p in t["partitions"]
         )
@@ -197,7 +197,7 @@ def _offset_fetch(x: Exchange, names: Names) -> Taken:
     answers = [x.response] if x.version < OF_SEVERAL_GROUPS else x.response["groups"]
     for group, told in zip(message.groups, answers, strict=True):
         own = {
-            f"{named(t, names)}-{p['partitionIndex']}": p
+            f"{topic_name(t, names)}-{p['partitionIndex']}": p
             for t in told["topics"]
             for p in t["partitions"]
         }

@@ -16,7 +16,7 @@ from kipviz.recordings.judging.request_book import STOPPED, GoOn, RequestBook, a
 from kipviz.recordings.recorded import ABOUT
 from kipviz.recordings.recording_error import WHOLE, RecordingError
 from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
-from kipviz.recordings.request_context.clocks import hours_apart, shifted
+from kipviz.recordings.request_context.clocks import hours_apart, shift_offset
 from kipviz.recordings.request_context.evidence import (
     NO_SETTINGS,
     WORLDS_MAX,
@@ -225,7 +225,7 @@ def _make_report(evidence: Evidence, utc_offset: str, judge: Judge) -> Report:
 def _about_clock(evidence: Evidence, found: Report, utc_offset: str, judge: Judge) -> str:
     """Return which other offset from UTC fits better; "" unless it leaves fewer answers refused."""
     apart = hours_apart(evidence)
-    other = shifted(utc_offset, apart)
+    other = shift_offset(utc_offset, apart)
     if not apart or not other:
         return ""
     moved = tuple(

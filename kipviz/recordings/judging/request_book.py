@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from kipviz.recordings.decoded.elections import elected_of
+from kipviz.recordings.decoded.elections import election_times
 from kipviz.recordings.decoded.group_configs import groups_by_duration
 from kipviz.recordings.judging.handling import LACKS, UNUSUAL, why_set_aside
 from kipviz.recordings.judging.inconclusive import doubts_about
@@ -60,7 +60,7 @@ class RequestBook:
         self.aside: dict[int, str] = {}
         self._file = evidence.file
         self._sent = by_request(evidence.sent)
-        self._elected = elected_of(evidence.decisions)
+        self._elected = election_times(evidence.decisions)
         self._damaged = evidence.damaged
         self._by_duration = groups_by_duration(evidence.configs, evidence.config_changes)
         with self.reading("A request or its answer lacks what its API has"):
@@ -101,7 +101,7 @@ class RequestBook:
             return self.unreadable[number]
         return why_not(number, self.exchanges, self.names, self._fetching, self._removed)
 
-    def judged(self, answers: Iterable[Asked]) -> tuple[Asked, ...]:
+    def judge_answers(self, answers: Iterable[Asked]) -> tuple[Asked, ...]:
         """Return all answers in the order of their requests, with the reasons why some cannot be judged."""
         told = sorted(answers, key=lambda asked: asked.number)
         sent = {request for request, _ in self._sent}

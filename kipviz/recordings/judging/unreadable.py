@@ -13,24 +13,24 @@ from kipviz.core.field_types import why_no_value
 from kipviz.core.table import Table
 from kipviz.recordings.decoded.log_starts import API as DELETE_RECORDS
 from kipviz.recordings.decoded.log_starts import deletions_in
-from kipviz.recordings.followed_members.join_answer_text import asked_of
-from kipviz.recordings.followed_members.join_answer_text import recorded_of as joined_of
+from kipviz.recordings.followed_members.join_answer_text import parts_of_request
+from kipviz.recordings.followed_members.join_answer_text import recorded_answer as joined_of
 from kipviz.recordings.followed_members.joining import JOINING
 from kipviz.recordings.followed_members.share_answer_text import (
     STATES,
     about_partition,
+    coordinator_requests,
     count_of,
     member_request,
     parts_of,
-    recorded_of,
-    told_of,
+    recorded_answer,
 )
 from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.handling import LACKS, reason
 from kipviz.recordings.judging.questions import questions
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles import leaders
-from kipviz.recordings.replayed_roles.fetching import taken_apart
+from kipviz.recordings.replayed_roles.fetching import check_decodable
 from kipviz.recordings.request_context.appends import PRODUCE, Appends
 
 # APIs whose answers may assign a producer id: ids are counted, so each must be a number.
@@ -77,18 +77,18 @@ def _take_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
     if api in GIVES_IDS and (wrong := why_no_value(_given_id(exchange), int, "producerId")):
         raise TypeError(wrong)
     if api in STATES:
-        told_of((exchange,))
+        coordinator_requests((exchange,))
     if api in NUMBERS:
         _check_numbers(exchange.request, NUMBERS[api])
         _check_numbers(exchange.response, NUMBERS[api])
     if api == PRODUCE:
-        tuple(leaders.produced(0, exchange, names, Appends((exchange,), names, {}), {}, {}))
+        tuple(leaders.produced_batches(0, exchange, names, Appends((exchange,), names, {}), {}, {}))
     elif api == "FETCH":
-        taken_apart(exchange, names)
+        check_decodable(exchange, names)
     elif api == DELETE_RECORDS:
         tuple(deletions_in(exchange))
     elif api in JOINING:
-        for asking in asked_of(exchange):
+        for asking in parts_of_request(exchange):
             joined_of(exchange, asking)
     elif api in MEMBERS:
         _take_member_apart(exchange, names)
@@ -127,4 +127,4 @@ def _take_member_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
     most = said.get("maxRecords", said.get("batchSize", 0)) - sum(map(count_of, told.values()))
     for partition in (*named, *told):
         about_partition(asked, partition, named.get(partition, ()), most)
-        recorded_of(exchange, partition, names, [])
+        recorded_answer(exchange, partition, names, [])

@@ -200,7 +200,7 @@ class Transitions:
         home = world.image.home_of_transactions(name)
         asked = world.image.leader_of(home)
         until = bisect_right(
-            self._entries, self.prepared_until(name, exchange), key=lambda each: each.at_ms
+            self._entries, self.prepared_end_ms(name, exchange), key=lambda each: each.at_ms
         )
         yield from in_transition(world, asked, name, self._entries[entries:until])
         place = self.may_be_pending(name, entries, exchange)
@@ -210,7 +210,7 @@ class Transitions:
             if undone is not None:
                 yield from in_transition(undone, asked, name, ())
 
-    def prepared_until(self, name: str, exchange: Exchange) -> int:
+    def prepared_end_ms(self, name: str, exchange: Exchange) -> int:
         """Return until when (ms) a transition that is pending during an exchange may be logged.
 
         A request that is served at the same time has prepared it before it appends the record, which is logged by the

@@ -84,7 +84,7 @@ class OpenWorlds:
         ]
         for log in logs:
             if log is not None:
-                yield from self._fronts.pruned(log, history, exchange.received_ms)
+                yield from self._fronts.prune_log(log, history, exchange.received_ms)
 
     def list_worlds(
         self, moments: tuple[int, ...], exchange: Exchange, ends: PartitionLog | None = None
@@ -149,7 +149,7 @@ class OpenWorlds:
             else:
                 yield leveled
             yield from self._in_transition(at, leveled, message, exchange)
-            for asked in self._office.asked_by(message, key, world.roles):
+            for asked in self._office.answering_roles(message, key, world.roles):
                 role = world.roles[asked]
                 if isinstance(role, COORDINATORS) and self._office.may_load(asked[2], exchange):
                     yield leveled.but(roles=world.roles.set(asked, role.but(loading=True)))

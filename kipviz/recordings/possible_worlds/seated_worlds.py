@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 from kipviz.cluster.world import World
-from kipviz.recordings.decoded.elections import Decision, Known, known_between, seated
+from kipviz.recordings.decoded.elections import Decision, Known, list_known, seat_leaders
 
 T = TypeVar("T")
 
@@ -42,14 +42,14 @@ class SeatedWorlds:
         return self._keep_made(
             self._known,
             (begin_ms, end_ms),
-            lambda: tuple(known_between(self._decisions, begin_ms, end_ms)),
+            lambda: tuple(list_known(self._decisions, begin_ms, end_ms)),
         )
 
     def of(self, world: World, known: Known) -> World:
         """Return a world with the known leaders."""
         # The world is kept beside it, so that no other object gets its id.
         place = (id(world), known.heard)
-        return self._keep_made(self._worlds, place, lambda: (world, seated(world, known)))[1]
+        return self._keep_made(self._worlds, place, lambda: (world, seat_leaders(world, known)))[1]
 
     def _keep_made(
         self, kept: OrderedDict[Hashable, T], place: Hashable, make: Callable[[], T]

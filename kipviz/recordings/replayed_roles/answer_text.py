@@ -61,7 +61,7 @@ def better_of(asked: list[Asked], again: Iterable[Asked]) -> list[Asked]:
     return [late if late.accepted else early for early, late in zip(again, asked, strict=True)]
 
 
-def refused_in(asked: Iterable[Asked]) -> int:
+def count_refused(asked: Iterable[Asked]) -> int:
     """Return how many answers are not accepted."""
     return sum(not each.accepted for each in asked)
 
@@ -101,7 +101,7 @@ def with_more(code: int, *more: tuple[str, Plain]) -> Said:
     return (*only(code), *more)
 
 
-def named(topic: Plain, names: Names) -> str:
+def topic_name(topic: Plain, names: Names) -> str:
     """Return the name of a topic, which a request may identify by its id, or under another field."""
     if "name" in topic:
         return str(topic["name"])
@@ -115,4 +115,4 @@ def by_id(topic_id: str, names: Names) -> str:
 
 def partitions_of(topics: Plain, names: Names) -> tuple[str, ...]:
     """Return the partitions of topics as the model names them."""
-    return tuple(f"{named(t, names)}-{p}" for t in topics for p in t["partitions"])
+    return tuple(f"{topic_name(t, names)}-{p}" for t in topics for p in t["partitions"])

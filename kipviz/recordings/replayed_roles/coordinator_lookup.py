@@ -31,7 +31,7 @@ class Sought(Value, frozen=True):
     kind: int
 
 
-def sought(exchange: Exchange, image: Image) -> Iterator[Sought]:
+def sought_keys(exchange: Exchange, image: Image) -> Iterator[Sought]:
     """Yield the keys of a request: before version 4 it has one.
 
     Raises:
@@ -57,7 +57,7 @@ def refusal_to(error: Errors) -> Said:
     return (("error", error.name), ("node", -1))
 
 
-def said_of(node: int, *, settled: bool) -> tuple[Said, ...]:
+def possible_answers(node: int, *, settled: bool) -> tuple[Said, ...]:
     """Return the possible answers: the coordinator, and none as long as the leader has written nothing."""
     found: Said = (("error", Errors.NONE.name), ("node", node))
     return (found,) if settled else (found, NOBODY)

@@ -20,7 +20,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.recordings.decoded.elections import Known
 from kipviz.recordings.recorded import Exchange, Plain
-from kipviz.recordings.replayed_roles.answer_text import Said, error_name, named
+from kipviz.recordings.replayed_roles.answer_text import Said, error_name, topic_name
 
 NOTHING_NEW: Said = (("error", "NONE"), ("told", "nothing new"))
 UNKNOWN = -1
@@ -143,7 +143,7 @@ def of_replica(exchange: Exchange) -> bool:
     return isinstance(number, int) and number >= 0
 
 
-def taken_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
+def check_decodable(exchange: Exchange, names: Mapping[str, str]) -> None:
     """Check that one fetch and its answer can be decoded, whatever its session is.
 
     Raises:
@@ -191,12 +191,12 @@ def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:
     marks = (log.high_watermark, log.last_stable_offset, log.start_offset)
     if not found and (reading.high_watermark, reading.log_start) == (marks[0], marks[2]):
         yield NOTHING_NEW
-    for aborted in _aborted(log, reading, indexed=indexed) if found else ((),):
+    for aborted in _aborted_lists(log, reading, indexed=indexed) if found else ((),):
         listed = aborted if reading.committed else NO_LIST
         yield _make_saying("NONE", *marks, records=found, aborted=listed)
 
 
-def _aborted(
+def _aborted_lists(
     log: PartitionLog, reading: Reading, *, indexed: bool
 ) -> Iterator[tuple[tuple[int, int], ...]]:
     ends = [log.end_offset]
@@ -223,7 +223,7 @@ def _read_request(
     partitions = dict(sessions.get(session, {})) if within else {}
     for topic in said.get("forgottenTopicsData", ()):
         for index in topic["partitions"]:
-            partitions.pop(f"{named(topic, names)}-{index}", None)
+            partitions.pop(f"{topic_name(topic, names)}-{index}", None)
     if within and not known:
         return True, {}
     for topic in said["topics"]:
@@ -301,4 +301,4 @@ NOT_ALLOWED = _make_saying(Errors.TOPIC_AUTHORIZATION_FAILED.name, -1, -1, -1)
 
 def _place(topic: Plain, part: Plain, names: Mapping[str, str]) -> str:
     index = next(part[at] for at in ("partitionIndex", "partition") if at in part)
-    return f"{named(topic, names)}-{index}"
+    return f"{topic_name(topic, names)}-{index}"

@@ -17,7 +17,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.recordings.decoded.elections import Known
 from kipviz.recordings.recorded import Exchange, Plain
-from kipviz.recordings.replayed_roles.answer_text import Said, error_name, error_named, named
+from kipviz.recordings.replayed_roles.answer_text import Said, error_name, error_named, topic_name
 from kipviz.recordings.request_context.appends import ALL, Appends, answers_of
 from kipviz.recordings.request_context.handmade_requests import Request, Sent, request_of
 from kipviz.records.batches import Batch
@@ -62,7 +62,7 @@ def identities_of(entries: Iterable[Entry]) -> dict[str, tuple[Identity, ...]]:
     return {name: tuple(known) for name, known in found.items()}
 
 
-def produced(
+def produced_batches(
     number: int,
     exchange: Exchange,
     names: Mapping[str, str],
@@ -144,4 +144,4 @@ def produce_said(reply: Any) -> Said:
 
 
 def _place(topic: Plain, part: Plain, names: Mapping[str, str]) -> str:
-    return f"{named(topic, names)}-{part['index']}"
+    return f"{topic_name(topic, names)}-{part['index']}"

@@ -56,7 +56,7 @@ class Allowed(Value, frozen=True):
         return (*self.acls, *(acl for each, acl in self.of_hosts if each == host))
 
 
-def allowed_in(recording: Recording) -> tuple[Allowed, ...]:
+def recorded_acls(recording: Recording) -> tuple[Allowed, ...]:
     """Return the ACLs of a recording over time; none without an authorizer."""
     if AUTHORIZER not in recording.settings:
         return ()
@@ -68,7 +68,7 @@ def allowed_in(recording: Recording) -> tuple[Allowed, ...]:
     return tuple(found)
 
 
-def allowed_by(
+def logged_acls(
     changes: Iterable[tuple[int, LoggedAccessControlEntry, bool]],
 ) -> tuple[Allowed, ...]:
     """Return the ACLs of a metadata log over time; none if there never was one.

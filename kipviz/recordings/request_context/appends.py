@@ -14,7 +14,7 @@ from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.values import Value
 from kipviz.recordings.decoded.elections import Decision, leaders_of
 from kipviz.recordings.recorded import Exchange, Plain
-from kipviz.recordings.replayed_roles.answer_text import named
+from kipviz.recordings.replayed_roles.answer_text import topic_name
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.batches import Batch
 from kipviz.records.placement import TRANSACTION_STATE, topic_of
@@ -98,7 +98,7 @@ def answers_of(exchange: Exchange, names: Mapping[str, str]) -> Iterable[tuple[s
         KeyError, TypeError, ValueError: if the answer lacks a field of its version.
     """
     return tuple(
-        (f"{named(topic, names)}-{part['index']}", part)
+        (f"{topic_name(topic, names)}-{part['index']}", part)
         for topic in exchange.response["responses"]
         for part in topic["partitionResponses"]
     )
@@ -153,14 +153,14 @@ class SeenEnds:
         # When the request that appended a batch was answered.
         self._answered: dict[Place, int] = {}
         for exchange in exchanges:
-            for place in self._appended_by(exchange, names):
+            for place in self._appended_batches(exchange, names):
                 self._answered.setdefault(place, exchange.answered_ms)
             begin, answered = span_of(exchange)
             for partition, end in _ends_in(exchange, names, batches):
                 told = Told(begin, answered, exchange.broker, end)
                 self._told.setdefault(partition, []).append(told)
 
-    def _appended_by(self, exchange: Exchange, names: Mapping[str, str]) -> Iterable[Place]:
+    def _appended_batches(self, exchange: Exchange, names: Mapping[str, str]) -> Iterable[Place]:
         """Yield the batches that a request appended: a producer's, and markers."""
         if exchange.api == PRODUCE:
             for partition, told in answers_of(exchange, names):
@@ -239,4 +239,7 @@ def _ends_in(
         for topic in exchange.response["responses"]:
             for part in topic["partitions"]:
                 if part["errorCode"] == 0:
-                    yield f"{named(topic, names)}-{part['partitionIndex']}", part["highWatermark"]
+                    yield (
+                        f"{topic_name(topic, names)}-{part['partitionIndex']}",
+                        part["highWatermark"],
+                    )

@@ -42,7 +42,7 @@ def hours_apart(evidence: Evidence) -> int:
     return best * QUARTER_MS if fits - now >= max(1, ENOUGH * len(written)) else 0
 
 
-def shifted(utc_offset: str, by_ms: int) -> str:
+def shift_offset(utc_offset: str, by_ms: int) -> str:
     """Return an offset from UTC moved by some quarter hours, as +HH:MM; "" if no time zone has it."""
     found = OFFSET.match(utc_offset)
     if found is None:

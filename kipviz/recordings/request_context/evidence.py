@@ -18,11 +18,11 @@ from kipviz.core.values import Value
 from kipviz.messages.groups.reset_policy import LATEST
 from kipviz.recordings.decoded.cluster_metadata import (
     ClusterMetadata,
-    compacted_in,
+    compacted_topics,
     partitions_of,
     several_led,
 )
-from kipviz.recordings.decoded.elections import Decision, elected_of, placements_of
+from kipviz.recordings.decoded.elections import Decision, election_times, placements_of
 from kipviz.recordings.decoded.group_configs import GROUP_SETTINGS, ConfigChange, changes_in
 from kipviz.recordings.files.broker_folder import (
     partitions_in,
@@ -33,8 +33,8 @@ from kipviz.recordings.files.request_log import UTC, exchanges_in, in_order
 from kipviz.recordings.rebuild import entries_of, internal_partitions_of
 from kipviz.recordings.recorded import WIRE, Exchange, Recording, load_recording
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.request_context.admission import Allowed, allowed_by, allowed_in
-from kipviz.recordings.request_context.handmade_requests import Sent, sent_in
+from kipviz.recordings.request_context.admission import Allowed, logged_acls, recorded_acls
+from kipviz.recordings.request_context.handmade_requests import Sent, sent_batches
 from kipviz.records.placement import TRANSACTION_STATE, topic_of
 from kipviz.scenarios.setting_changes import KAFKA_NAMES
 from kipviz.settings.broker_configs import (
@@ -113,7 +113,7 @@ def of_recording(folder: Path) -> Evidence:
     ids = recording.topic_ids.items()
     names = {topic_id: topic for topic, topic_id in ids}
     entries = entries_of(
-        partitions_in(folder), topic_ids=names, elected=elected_of(recording.decisions)
+        partitions_in(folder), topic_ids=names, elected=election_times(recording.decisions)
     )
     counts = recording.partition_counts
     return Evidence(
@@ -136,8 +136,8 @@ def of_recording(folder: Path) -> Evidence:
         _levels(recording),
         recording.decisions,
         _min_insync_replicas(recording),
-        allowed_in(recording),
-        sent_in(recording, names),
+        recorded_acls(recording),
+        sent_batches(recording, names),
         int(recording.settings.get(PRUNE_INTERVAL.name) or PRUNE_INTERVAL.default),
         led=recording.decisions,
     )
@@ -200,8 +200,8 @@ def of_brokers(
         folders,
         topics,
         topic_ids={topic_id: topic for topic, topic_id in known.topics},
-        elected=elected_of(decisions),
-        compacted=compacted_in(known),
+        elected=election_times(decisions),
+        compacted=compacted_topics(known),
         damages=damages,
     )
     (first, *others) = heres
@@ -223,7 +223,7 @@ def of_brokers(
         levels=known.levels_of(TRANSACTION_VERSION.name) or TRANSACTION_VERSIONS[::-1],
         decisions=decisions,
         min_insync_replicas=_more_replicas(known, folders) if led else (),
-        allowed=allowed_by(known.acl_changes),
+        allowed=logged_acls(known.acl_changes),
         removed=known.removed,
         led=led,
         not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in found.unread)),

@@ -35,7 +35,7 @@ class Sent(Value, frozen=True):
         return Produce(transactional_id, (data,), version)
 
 
-def sent_in(recording: Recording, names: Mapping[str, str]) -> tuple[Sent, ...]:
+def sent_batches(recording: Recording, names: Mapping[str, str]) -> tuple[Sent, ...]:
     """Return the batches that the recorder noted, in the order of the calls."""
     return tuple(
         _make_sent((call.actor, call.arguments["correlation"]), batch, names)

@@ -136,7 +136,7 @@ class Office:
             for at, until in self.loading.get(home, ())
         )
 
-    def asked_by(
+    def answering_roles(
         self, message: Message, key: RoleKey, roles: Iterable[RoleKey]
     ) -> tuple[RoleKey, ...]:
         """Return the roles that answer a request, if they are there: a broker lists the transactions of all its coordinators."""

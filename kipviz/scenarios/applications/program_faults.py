@@ -43,7 +43,7 @@ def program_faults(spec: ClusterSpec) -> tuple[ProgramFault, ...]:
     return tuple(fault for app in apps for fault in _of_one(app, apps))
 
 
-def blamed_for(spec: ClusterSpec, harm: Harm | None) -> str:
+def blame_for_harm(spec: ClusterSpec, harm: Harm | None) -> str:
     """Return which program causes violations that cost this under every design, "" if the design is at fault."""
     return next((f.sentence for f in program_faults(spec) if harm in f.causes), "")
 

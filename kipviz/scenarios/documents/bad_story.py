@@ -37,14 +37,14 @@ class Wrong(ValueError):
         return BadStory(file, self.line, self.what)
 
 
-def repeated(text: str) -> str:
+def shorten_input(text: str) -> str:
     """Return the input, cut off if it would be too long for a sentence."""
     return text if len(text) <= REPEATED_MAX else f"{text[:REPEATED_MAX]}…"
 
 
 def not_known(kind: str, name: str, names: Iterable[str]) -> str:
     """Return a sentence: what is unknown, the nearest existing name, and all allowed names."""
-    known, name = tuple(names), repeated(name)
+    known, name = tuple(names), shorten_input(name)
     if not known:
         return f"Unknown {kind} {name!r}. None is allowed here."
     like = nearest(name, known)[0]

@@ -127,7 +127,7 @@ def _join_texts(texts: Iterator[str] | Sequence[str]) -> str:
     return _ESCAPED.sub(r"\1\2", " ".join(text.strip() for text in texts))
 
 
-def wrapped(text: str, first: str = "", later: str = "") -> Iterator[str]:
+def wrap_text(text: str, first: str = "", later: str = "") -> Iterator[str]:
     """Yield a text as lines of at most `WIDTH` characters, none of which starts another block.
 
     Args:

@@ -104,7 +104,7 @@ def _keys(
         asked = _KEY.fullmatch(text)
         if asked is None or _indent(text) > indent:
             raise Wrong(at, _no_key(text, indent))
-        key = unquoted(at, asked[2]) if asked[2].startswith('"') else asked[2].strip()
+        key = unquote(at, asked[2]) if asked[2].startswith('"') else asked[2].strip()
         if key in [name for name, _, _ in entries]:
             raise Wrong(at, f"The key {key!r} is given twice.")
         lines = lines[1:]
@@ -165,7 +165,7 @@ def _value(at: int, text: str) -> Word | Row:
     return Word(at, text)
 
 
-def unquoted(at: int, text: str) -> str:
+def unquote(at: int, text: str) -> str:
     """Return the text of a quoted string, which is written as in JSON.
 
     Raises:
@@ -187,7 +187,7 @@ def _in_row(at: int, text: str, start: int, depth: int = 0) -> tuple[Word | Row,
         quoted = _QUOTED.match(text, start)
         if quoted is None:
             raise Wrong(at, f"The quotes of {text[start:]!r} do not end.")
-        return Word(at, unquoted(at, quoted[0]), quoted=True), quoted.end()
+        return Word(at, unquote(at, quoted[0]), quoted=True), quoted.end()
     if text[start : start + 1] != "[":
         asked = _PLAIN_IN_ROW.match(text, start)
         if asked is None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn, TypeVar
 
 from kipviz.core.values import Value
-from kipviz.scenarios.documents.bad_story import Wrong, repeated
+from kipviz.scenarios.documents.bad_story import Wrong, shorten_input
 from kipviz.scenarios.documents.python_calls import METHODS
 
 N = TypeVar("N", bound=ast.AST)
@@ -83,11 +83,11 @@ def in_java(what: str, lines: Sequence[str]) -> str:
     written = "\n".join(lines)
     known = {name for methods in METHODS.values() for name in methods} | set(METHODS) | _ARGUMENTS
 
-    def spelt(found: re.Match[str]) -> str:
+    def spell(found: re.Match[str]) -> str:
         name = camel(found[0])
         return name if found[0] in known or name in written else found[0]
 
-    return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", spelt, what)
+    return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", spell, what)
 
 
 # Python words in sentences about programs, longer ones first.
@@ -116,7 +116,8 @@ def _tokens(text: str) -> Iterator[_Token]:
         found = _TOKEN.match(text, at)
         if found is None:
             raise Wrong(
-                line, f"This is not Java: {repeated(text[at : at + 20].partition(chr(10))[0])!r}."
+                line,
+                f"This is not Java: {shorten_input(text[at : at + 20].partition(chr(10))[0])!r}.",
             )
         if found.lastgroup not in ("space", "line"):
             yield _Token(str(found.lastgroup), found[0], line)
@@ -152,7 +153,7 @@ class _Reading:
         """Read the next token, which must be `text` if that is given."""
         token = self.token
         if token is None or (text and token.text != text):
-            found = "the end" if token is None else repr(repeated(token.text))
+            found = "the end" if token is None else repr(shorten_input(token.text))
             self.refuse(
                 f"{text!r} is missing before {found}." if text else "The program ends too early."
             )
@@ -162,10 +163,10 @@ class _Reading:
     def refuse(self, what: str, line: int = 0) -> NoReturn:
         raise Wrong(line or self.line, what)
 
-    def named(self) -> str:
+    def take_name(self) -> str:
         token = self.take()
         if token.kind != "name":
-            self.refuse(f"A name is missing before {repeated(token.text)!r}.", token.line)
+            self.refuse(f"A name is missing before {shorten_input(token.text)!r}.", token.line)
         return token.text
 
     # -- statements --------------------------------------------------------------------------------
@@ -222,7 +223,7 @@ class _Reading:
     def _read_for(self, depth: int) -> ast.stmt:
         line = self.take("for").line
         self.take("(")
-        name = self._declared()
+        name = self._read_declaration()
         if not self.is_next(":"):
             self.refuse(
                 "'for' must iterate over the records of poll(): for (record : records).", line
@@ -258,11 +259,11 @@ class _Reading:
         self.take("(")
         if self.is_next("final"):
             self.take()
-        names: list[ast.expr] = [_place_at(line, ast.Name(self.named(), ast.Load()))]
+        names: list[ast.expr] = [_place_at(line, ast.Name(self.take_name(), ast.Load()))]
         while self.is_next("|"):
             self.take()
-            names.append(_place_at(line, ast.Name(self.named(), ast.Load())))
-        called = self.named()
+            names.append(_place_at(line, ast.Name(self.take_name(), ast.Load())))
+        called = self.take_name()
         self.take(")")
         kind = names[0] if len(names) == 1 else _place_at(line, ast.Tuple(names, ast.Load()))
         return _place_at(line, ast.ExceptHandler(kind, called, self.block(depth)))
@@ -287,16 +288,16 @@ class _Reading:
         line = self.take("throw").line
         if self.is_next("new"):
             self.refuse("'throw new' is not in a program: a catch throws its exception again.")
-        name = self.named()
+        name = self.take_name()
         self.take(";")
         return _place_at(line, ast.Raise(_place_at(line, ast.Name(name, ast.Load())), None))
 
     def _plain(self) -> list[ast.stmt]:
         """Read a call, an assignment or a declaration."""
         line = self.line
-        name = self._declared() if self._is_declaration() else ""
+        name = self._read_declaration() if self._is_declaration() else ""
         if not name and self.token is not None and self.token.kind == "name" and self._follows("="):
-            name = self.named()
+            name = self.take_name()
         if name and self.is_next(";"):
             self.take()
             return []  # a declaration without a value
@@ -361,16 +362,16 @@ class _Reading:
             at += 1
         return False
 
-    def _declared(self) -> str:
+    def _read_declaration(self) -> str:
         """Read a declaration's type and name, and return the name; in a for the type may be missing."""
         while True:
-            name = self.named()
+            name = self.take_name()
             if self.is_next("<"):
                 self._type_arguments()
             while self.is_next("[", "]") or self.is_next("."):
                 self.take()
                 if self._tokens[self._at - 1].text == ".":
-                    self.named()
+                    self.take_name()
                 else:
                     self.take("]")
                 if self.is_next("<"):
@@ -384,7 +385,7 @@ class _Reading:
             token = self.take()
             depth += {"<": 1, ">": -1}.get(token.text, 0)
             if token.kind != "name" and token.text not in "<>,.?[]":
-                self.refuse(f"{repeated(token.text)!r} is not part of a type.", token.line)
+                self.refuse(f"{shorten_input(token.text)!r} is not part of a type.", token.line)
             if not depth:
                 return
 
@@ -417,11 +418,12 @@ class _Reading:
                     value = self._call(value, depth)
             case _:
                 self.refuse(
-                    f"{repeated(token.text)!r} is not in a program. Possible: {POSSIBLE}.", line
+                    f"{shorten_input(token.text)!r} is not in a program. Possible: {POSSIBLE}.",
+                    line,
                 )
         while self.is_next("."):
             self.take()
-            value = _place_at(line, ast.Attribute(value, snake(self.named()), ast.Load()))
+            value = _place_at(line, ast.Attribute(value, snake(self.take_name()), ast.Load()))
             if self.is_next("("):
                 value = self._call(value, depth)
         if self.token is not None and self.token.text in (
@@ -440,7 +442,7 @@ class _Reading:
         return value
 
     def _new(self, line: int, depth: int) -> ast.expr:
-        name = self.named()
+        name = self.take_name()
         if self.is_next("<"):
             self._type_arguments()
         if not self.is_next("("):

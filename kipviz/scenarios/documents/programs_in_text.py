@@ -33,7 +33,7 @@ from kipviz.scenarios.applications import (
     thread_programs,
 )
 from kipviz.scenarios.documents.bad_story import Wrong, not_known
-from kipviz.scenarios.documents.head import unquoted
+from kipviz.scenarios.documents.head import unquote
 from kipviz.scenarios.documents.python_program import Written, is_python, read_python
 
 Program = tuple[Line, ...]
@@ -136,7 +136,7 @@ def _meaning(at: int, name: str, match: re.Match[str]) -> object:
     if name in ("then", "on_error"):
         return int(match[1])
     if name in ("client", "target"):
-        return unquoted(at, match[1])
+        return unquote(at, match[1])
     if name == "metadata":
         return False
     if name in ("rethrows", "catches"):

@@ -17,7 +17,7 @@ from kipviz.clients.calls import ADMIN, CALLS
 from kipviz.clients.transactions.external_database import STORED
 from kipviz.core.values import Value
 from kipviz.messages.shares.share_groups import AcknowledgeType
-from kipviz.scenarios.documents.bad_story import Wrong, not_known, repeated
+from kipviz.scenarios.documents.bad_story import Wrong, not_known, shorten_input
 
 C = Call
 PRODUCER, CONSUMER, SHARE_CONSUMER, DATABASE = "producer", "consumer", "share_consumer", "database"
@@ -161,7 +161,7 @@ class _Arguments:
         is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
         return str(node.value) if is_text and isinstance(node, ast.Constant) else ""
 
-    def written(self, node: ast.expr) -> str:
+    def unparse(self, node: ast.expr) -> str:
         return ast.unparse(node)
 
     def is_of_records(self, node: ast.expr) -> bool:
@@ -186,7 +186,7 @@ class _Arguments:
 def _no_such_name(name: str, names: Names) -> str:
     there = ", ".join(each for each, _ in names.known)
     if not there:
-        return f"There is no {repeated(name)!r} yet: records = consumer.poll() comes first."
+        return f"There is no {shorten_input(name)!r} yet: records = consumer.poll() comes first."
     return not_known("name", name, [each for each, _ in names.known])
 
 
@@ -238,7 +238,7 @@ def _offsets(asked: _Arguments) -> dict[str, object]:
     if len(asked.given) != 2 or asked.named or not asked.is_of_records(asked.given[0]):
         asked.wants(form)
     metadata = asked.given[1]
-    if asked.written(metadata) == _GROUP_METADATA:
+    if asked.unparse(metadata) == _GROUP_METADATA:
         return {}
     if not _is_bare_metadata(metadata):
         asked.wants(form)
@@ -261,7 +261,7 @@ def _stage(asked: _Arguments) -> dict[str, object]:
     if len(asked.given) != 2 or asked.named:
         asked.wants(f"ACKNOWLEDGEMENTS, {_SHARE_METADATA}")
     snapshot = asked.names.of(GIVES[C.SHARE_GROUP_METADATA])
-    written = asked.written(asked.given[1])
+    written = asked.unparse(asked.given[1])
     if written != (snapshot or _SHARE_METADATA):
         why = f"{snapshot} was taken above, and the model uses it" if snapshot else "of this moment"
         asked.wants(f"ACKNOWLEDGEMENTS, {snapshot or _SHARE_METADATA} ({why})")
@@ -292,9 +292,9 @@ def _of_each(asked: _Arguments, node: ast.DictComp) -> tuple[int, AcknowledgeTyp
     (loop, *more) = node.generators
     records = asked.names.of(GIVES[C.POLL])
     plain = not more and not loop.ifs and isinstance(loop.target, ast.Name)
-    name = asked.written(loop.target)
-    if not (plain and records and asked.written(loop.iter) == records) or (
-        asked.written(node.key) != f"{name}.offset"
+    name = asked.unparse(loop.target)
+    if not (plain and records and asked.unparse(loop.iter) == records) or (
+        asked.unparse(node.key) != f"{name}.offset"
     ):
         refuse(
             node,
@@ -327,7 +327,7 @@ def _acknowledge(asked: _Arguments) -> dict[str, object]:
 
 def _complete(asked: _Arguments) -> dict[str, object]:
     state = asked.names.of(GIVES[C.PREPARE_TRANSACTION])
-    written = asked.written(asked.given[0]) if len(asked.given) == 1 and not asked.named else ""
+    written = asked.unparse(asked.given[0]) if len(asked.given) == 1 and not asked.named else ""
     if written == _DATABASE_STATE:
         return {"target": STORED}
     if not state or written != state:
@@ -342,7 +342,7 @@ def _insert(asked: _Arguments) -> dict[str, object]:
     if len(asked.given) == 1:
         return {}
     state = asked.names.of(GIVES[C.PREPARE_TRANSACTION])
-    if not state or asked.written(asked.given[1]) != state:
+    if not state or asked.unparse(asked.given[1]) != state:
         asked.wants(form)
     return {"target": WITH_STATE}
 
@@ -351,7 +351,7 @@ def _only(form: str) -> Callable[[_Arguments], dict[str, object]]:
     """Return the reader of a call with one argument that is always the same."""
 
     def read(asked: _Arguments) -> dict[str, object]:
-        if asked.named or [asked.written(each) for each in asked.given] != [form]:
+        if asked.named or [asked.unparse(each) for each in asked.given] != [form]:
             asked.wants(form)
         return {}
 

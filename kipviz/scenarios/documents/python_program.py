@@ -34,7 +34,7 @@ from kipviz.clients.application import Call, Line
 from kipviz.clients.catching import KAFKA_EXCEPTION, RETHROWN, catchable
 from kipviz.clients.program_source import source_of
 from kipviz.core.values import Value
-from kipviz.scenarios.documents.bad_story import Wrong, repeated
+from kipviz.scenarios.documents.bad_story import Wrong, shorten_input
 from kipviz.scenarios.documents.java_syntax import in_java, is_java, parse_java
 from kipviz.scenarios.documents.python_calls import (
     CONSUMER,
@@ -106,7 +106,7 @@ class _Label:
     def goes_to(self, other: _Label) -> None:
         self.same = other
 
-    def found(self) -> _Label | None:
+    def resolve(self) -> _Label | None:
         """Return the target to which this one resolves, None if it is a cycle without a call."""
         here, seen = self, [self]
         while here.same is not None:
@@ -172,7 +172,7 @@ def _parse_lines(texts: Sequence[str]) -> ast.Module:
             return ast.parse("\n".join(texts))
     except SyntaxError as wrong:
         at = min(max(wrong.lineno or 1, 1), len(texts))
-        raise Wrong(at, f"This is not Python: {repeated(texts[at - 1].strip())!r}.") from None
+        raise Wrong(at, f"This is not Python: {shorten_input(texts[at - 1].strip())!r}.") from None
     except ValueError:
         raise Wrong(1, "A program cannot contain a character that no text has.") from None
 
@@ -221,7 +221,7 @@ class _Reading:
         )
 
     def _place(self, label: _Label, number: int) -> int:
-        found = label.found()
+        found = label.resolve()
         if found is None:
             raise Wrong(number, "After this line comes a loop without a call, which never ends.")
         return found.at
@@ -280,7 +280,7 @@ class _Reading:
         if name and call not in GIVES:
             refuse(
                 node,
-                f"{repeated(name)!r} = …: {ast.unparse(node.func)}() gives nothing in a program.",
+                f"{shorten_input(name)!r} = …: {ast.unparse(node.func)}() gives nothing in a program.",
             )
         if call is Call.POLL and name:
             self._check_name_of_records(node, name)
@@ -302,19 +302,19 @@ class _Reading:
         if known and known != name:
             refuse(
                 node,
-                f"{repeated(name)!r}: every poll() of a program gives its records one name, here {repeated(known)!r}; the model "
+                f"{shorten_input(name)!r}: every poll() of a program gives its records one name, here {shorten_input(known)!r}; the model "
                 "works on what the last poll() brought.",
             )
 
     def function(self, node: ast.Call, name: str) -> None:
         """Accept a function of the reader's own: it is shown, and is no step of the model."""
-        called = repeated(ast.unparse(node.func))
+        called = shorten_input(ast.unparse(node.func))
         if called in vars(builtins):
             refuse(node, f"{called!r} is a function of Python, which is read here and not run.")
         if name:
             refuse(
                 node,
-                f"{repeated(name)!r} = {called}(…): write the function where its value is used.",
+                f"{shorten_input(name)!r} = {called}(…): write the function where its value is used.",
             )
         for each in (*node.args, *(given.value for given in node.keywords)):
             if not isinstance(each, ast.Name | ast.Constant | ast.Attribute):
@@ -337,7 +337,7 @@ class _Reading:
     def for_each(self, node: ast.For, here: _Label, around: _Around) -> _Label:
         """Read a loop over the records, which is one step of the model, as one line with its call."""
         records = self.names.of(GIVES[Call.POLL])
-        over = repeated(ast.unparse(node.iter))
+        over = shorten_input(ast.unparse(node.iter))
         if not isinstance(node.target, ast.Name) or not records or over != records:
             refuse(
                 node,
@@ -388,7 +388,7 @@ class _Reading:
                 "'else' of a try is not in a program: write it after the last call.",
             )
         *again, doing = node.handlers
-        rethrows = tuple(name for each in again for name in self._thrown_again(each, around))
+        rethrows = tuple(name for each in again for name in self._read_rethrow(each, around))
         catch = _Label()
         start = len(self.drafts)
         if _is_raise(doing):
@@ -413,7 +413,7 @@ class _Reading:
                 each.goes_to(behind)
         return behind if any(each is not None for each in exits) else None
 
-    def _thrown_again(self, handler: ast.ExceptHandler, around: _Around) -> tuple[str, ...]:
+    def _read_rethrow(self, handler: ast.ExceptHandler, around: _Around) -> tuple[str, ...]:
         if not _is_raise(handler):
             refuse(
                 handler,
@@ -466,7 +466,7 @@ def _classes(handler: ast.ExceptHandler) -> tuple[str, ...]:
             f"'except:' also catches exceptions that are not KafkaExceptions: {_NOT_KAFKAS}",
         )
     nodes = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    names = tuple(repeated(ast.unparse(each)) for each in nodes)
+    names = tuple(shorten_input(ast.unparse(each)) for each in nodes)
     for node, name in zip(nodes, names, strict=True):
         if not isinstance(node, ast.Name):
             refuse(handler, f"An 'except' must name classes of exceptions, not {name}.")
@@ -531,5 +531,5 @@ def _not_possible(node: ast.AST) -> NoReturn:
         node = node.value
     if isinstance(node, ast.Break | ast.Continue):
         refuse(node, f"{type(node).__name__.lower()!r} stands in a 'while True:'.")
-    named, why = _WHY_NOT.get(type(node), (repeated(ast.unparse(node)), "it calls no client"))
+    named, why = _WHY_NOT.get(type(node), (shorten_input(ast.unparse(node)), "it calls no client"))
     refuse(node, f"{named!r} is not in a program: {why}. Possible: {POSSIBLE}.")

@@ -175,7 +175,7 @@ def _read(text: str, unnamed: Profile) -> Document:
         tuple(steps for *_, steps in read),
         tuple(at for _, at in checkpoints),
         of_cluster[0][1] if of_cluster else 1,
-        _needed(keys, NAME).line,
+        _require_key(keys, NAME).line,
     )
 
 
@@ -191,7 +191,7 @@ def _check_consumer(app: ApplicationSpec, found: Written) -> None:
 # -- the head ----------------------------------------------------------------------------------
 
 
-def _needed(keys: Keys, name: str) -> Node:
+def _require_key(keys: Keys, name: str) -> Node:
     node = keys.get(name)
     if node is None:
         raise Wrong(keys.line, f"The head has no {name!r}: give {name}: ...")
@@ -199,7 +199,7 @@ def _needed(keys: Keys, name: str) -> Node:
 
 
 def _text(keys: Keys, name: str) -> str:
-    node = _needed(keys, name)
+    node = _require_key(keys, name)
     if not isinstance(node, Word):
         raise Wrong(node.line, f"{name} is one text, not a list or a map.")
     return node.text
@@ -215,7 +215,7 @@ def _order(keys: Keys) -> int:
 
 
 def _list(keys: Keys, name: str) -> tuple[Word, ...]:
-    node = _needed(keys, name)
+    node = _require_key(keys, name)
     items = node.items if isinstance(node, Row) else ()
     words = tuple(each for each in items if isinstance(each, Word))
     if not words or len(words) < len(items):

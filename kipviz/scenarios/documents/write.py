@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.scenarios.documents.blocks import TICKS, wrapped
+from kipviz.scenarios.documents.blocks import TICKS, wrap_text
 from kipviz.scenarios.documents.clusters_in_head import write_cluster
 from kipviz.scenarios.documents.head import MARK, Plain, write_head
 from kipviz.scenarios.documents.programs_in_text import Program, write_program
@@ -39,20 +39,20 @@ def write_story(document: Document) -> str:
     if story.untold:
         keys[UNTOLD] = story.untold
     keys |= write_cluster(story.spec, programs)
-    lines = [MARK, *write_head(keys), MARK, "", f"# {story.title}", "", *wrapped(story.sentence)]
+    lines = [MARK, *write_head(keys), MARK, "", f"# {story.title}", "", *wrap_text(story.sentence)]
     for program, name in programs.items():
         lines += ["", f"{TICKS}{PROGRAM}{name}", *write_program(program), TICKS]
     if not story.beats:
         lines += _watch(story, 0)
     for number, beat in enumerate(story.beats):
-        lines += ["", f"## {beat.title}", "", *wrapped(beat.say), *_watch(story, number)]
+        lines += ["", f"## {beat.title}", "", *wrap_text(beat.say), *_watch(story, number)]
         if story.question is not None and story.question.beat == number:
             lines += _question(story.question)
         lines += ["", f"{TICKS}{STEPS}", *beat.steps, TICKS]
     if story.checkpoints:
         lines += ["", f"## {CHECKPOINTS}", ""]
     for checkpoint in story.checkpoints:
-        lines += wrapped(f"{checkpoint.text}: `{checkpoint.goal}`", "- ", "  ")
+        lines += wrap_text(f"{checkpoint.text}: `{checkpoint.goal}`", "- ", "  ")
     return "\n".join([*lines, ""])
 
 
@@ -61,13 +61,13 @@ def _watch(story: Scenario, beat: int) -> Iterator[str]:
     if notes:
         yield ""
     for note in notes:
-        yield from wrapped(f"{WATCH}{note.text}", "- ", "  ")
+        yield from wrap_text(f"{WATCH}{note.text}", "- ", "  ")
 
 
 def _question(question: Question) -> Iterator[str]:
     yield ""
-    yield from wrapped(f"{QUESTION}{question.text}")
+    yield from wrap_text(f"{QUESTION}{question.text}")
     yield ""
     for choice in question.choices:
-        yield from wrapped(f"{RIGHT if choice.right else OTHER}{choice.text}", "- ", "  ")
-        yield from wrapped(choice.say, "  > ", "  > ")
+        yield from wrap_text(f"{RIGHT if choice.right else OTHER}{choice.text}", "- ", "  ")
+        yield from wrap_text(choice.say, "  > ", "  > ")

@@ -57,7 +57,9 @@ class TimeOuts:
             return False
         self._scan_at = now + SCAN_S
         begun = {}
-        for action, timeout_ms in tuple(self._cluster.overdue()) if self._by_clock else ():
+        for action, timeout_ms in (
+            tuple(self._cluster.overdue_transactions()) if self._by_clock else ()
+        ):
             since = self._transactions.get(action, now)
             if now - since >= timeout_ms / 1_000:
                 self._expire(action)

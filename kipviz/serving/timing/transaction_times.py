@@ -34,11 +34,11 @@ class Moments:
         self._began: dict[str, int] = {}
         self._wrote: dict[tuple[str, int], int] = {}
 
-    def began(self, transactional_id: str) -> int:
+    def begin_ms(self, transactional_id: str) -> int:
         """Return when the last transaction of an id began; NO_TIMESTAMP if unknown."""
         return self._began.get(transactional_id, NO_TIMESTAMP)
 
-    def wrote(self, partition: str, producer_id: int) -> int:
+    def write_ms(self, partition: str, producer_id: int) -> int:
         """Return when a producer's last batch or marker was appended; NO_TIMESTAMP if unknown."""
         return self._wrote.get((partition, producer_id), NO_TIMESTAMP)
 

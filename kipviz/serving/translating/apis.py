@@ -38,7 +38,7 @@ from kipviz.messages.transactions.transactions import (
 from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 from kipviz.messages.wire.codec import Encoded, Struct, encode
 from kipviz.messages.wire.fitting import fit_fields
-from kipviz.messages.wire.frame import RESPONSE_HEADER, framed, header_version
+from kipviz.messages.wire.frame import RESPONSE_HEADER, encode_frame, header_version
 from kipviz.messages.wire.kind import RequestKind
 from kipviz.messages.wire.schema import Schema
 from kipviz.serving.translating import (
@@ -170,7 +170,7 @@ def apis_with(drafts: Iterable[int]) -> dict[int, ServedApi]:
     return found
 
 
-def announced(apis: Mapping[int, ServedApi]) -> tuple[tuple[int, int, int], ...]:
+def announced_versions(apis: Mapping[int, ServedApi]) -> tuple[tuple[int, int, int], ...]:
     """Return (key, lowest, highest version) of every request, in the order of the keys."""
     found = [(key, api.lowest, api.highest) for key, api in apis.items()]
     found.append((translate_cluster.API_VERSIONS, *API_VERSIONS_RANGE))
@@ -187,4 +187,4 @@ def answer_frame(schema: Schema, version: int, correlation_id: int, values: Stru
         {"CorrelationId": correlation_id},
     )
     body: Encoded = encode(schema, version, fit_fields(schema.fields, version, values))
-    return framed(head, body).data
+    return encode_frame(head, body).data

@@ -147,7 +147,7 @@ class KeptBatches:
             return _marker(batch, leader_epoch)
         data = self.find(partition, batch)
         if data is None:
-            data = _encoded(batch)
+            data = _encode_new(batch)
         return _HEAD.pack(batch.base_offset, len(data) - 12, leader_epoch) + data[_FRONT:]
 
     def retain(self, logs: Iterable[PartitionLog]) -> None:
@@ -198,7 +198,7 @@ def _plain(batch: Batch) -> Batch:
     return batch.but(max_timestamp_ms=-1)
 
 
-def _encoded(batch: Batch) -> bytes:
+def _encode_new(batch: Batch) -> bytes:
     records = tuple(
         (offset, record if isinstance(record, DataRecord) else DataRecord(str(record)))
         for offset, record in enumerate(batch.records, batch.base_offset)

@@ -44,7 +44,7 @@ def describe_transactions(request: ClientRequest, messages: tuple[Message, ...])
             assert isinstance(told, DescribeTransactionsResponse)
             began = told.start_timestamp_ms
             if not told.error and began == NO_TIMESTAMP:
-                began = request.desk.moments.began(told.transactional_id)
+                began = request.desk.moments.begin_ms(told.transactional_id)
             timed = told.but(start_timestamp_ms=began)
             states += KINDS[type(told)].fill(timed, Around())["TransactionStates"]
         return {
@@ -71,7 +71,9 @@ def describe_producers(request: ClientRequest, messages: tuple[Message, ...]) ->
 
 def _producers(told: DescribeProducersResponse, index: int, desk: Desk) -> Struct:
     def at(producer_id: int, known: int) -> int:
-        return known if known != NO_TIMESTAMP else desk.moments.wrote(told.partition, producer_id)
+        return (
+            known if known != NO_TIMESTAMP else desk.moments.write_ms(told.partition, producer_id)
+        )
 
     return {
         "PartitionIndex": index,

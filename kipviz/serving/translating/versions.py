@@ -15,7 +15,7 @@ from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.serving.translating.apis import (
     API_VERSIONS_RANGE,
     ServedApi,
-    announced,
+    announced_versions,
     answer_frame,
 )
 from kipviz.serving.translating.translate_cluster import (
@@ -54,6 +54,10 @@ def answer_versions(
     said, _ = decode_head(API_VERSIONS_REQUEST, version, frame, len(start.data))
     names = (said.get("ClientSoftwareName", ""), said.get("ClientSoftwareVersion", ""))
     error = why_not_met(said, version, broker)
-    told = refused_versions(error, low, high) if error else api_versions(announced(apis), features)
+    told = (
+        refused_versions(error, low, high)
+        if error
+        else api_versions(announced_versions(apis), features)
+    )
     answer = answer_frame(API_VERSIONS_RESPONSE, version, correlation_id, told)
     return Met(answer, True, head["ClientId"] or "", " ".join(filter(None, names)))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
 from kipviz.spark.campaign import in_runs, spark_schema, task_count
 from kipviz.spark.saved.log_digests import write_digests
-from kipviz.spark.sessions.failures import explained
-from kipviz.spark.sessions.progress import watched
+from kipviz.spark.sessions.failures import explain_error
+from kipviz.spark.sessions.progress import watch_action
 from kipviz.spark.sessions.session import cores, is_local
 from kipviz.spark.workers.package_archive import ship
 from kipviz.spark.workers.worker_runs import EVENT_SCHEMA, event_batches
@@ -80,9 +80,9 @@ def write_events(
     with _appearing_whole(Path(path)) if here else contextlib.nullcontext(path) as target:
         try:
             write = partial(frame.write.mode("error").parquet, str(target))
-            watched(spark, write, in_runs(on_progress, runs), switch)
+            watch_action(spark, write, in_runs(on_progress, runs), switch)
         except Exception as error:
-            raise explained(error) from error
+            raise explain_error(error) from error
         if here:
             write_digests(Path(target))
 

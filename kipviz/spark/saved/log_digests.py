@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from kipviz.core.outside import atomic_write, untrusted_file
-from kipviz.core.outside.printable import shown
+from kipviz.core.outside.printable import escape_line
 
 LIST = "_digests.json"
 
@@ -36,9 +36,9 @@ def what_is_damaged(folder: Path) -> str:
     there = {file.name: file for file in _files(folder)}
     for name in sorted(known.keys() | there.keys()):
         if name not in there:
-            return f"{folder} is damaged: its part {shown(name)} is missing."
+            return f"{folder} is damaged: its part {escape_line(name)} is missing."
         if name not in known:
-            return f"{folder} is damaged: {shown(name)} is not among the files that were written."
+            return f"{folder} is damaged: {escape_line(name)} is not among the files that were written."
         if _digest(there[name]) != known[name]:
             return f"{there[name]} is damaged: it is not what was written."
     return ""

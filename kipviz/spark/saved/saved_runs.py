@@ -105,8 +105,8 @@ class KeptRuns:
         """
         self._folder = Path(folder)
         self.damaged: tuple[str, ...] = ()
-        said: dict[str, object] = {"version": kipviz.__version__, "plan": plan.named()}
-        if brought := plan.brought():
+        said: dict[str, object] = {"version": kipviz.__version__, "plan": plan.with_plain_names()}
+        if brought := plan.own_texts():
             said["brought"] = brought
         about = msgspec.json.encode(said)
         self._folder.mkdir(parents=True, exist_ok=True)

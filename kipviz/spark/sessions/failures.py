@@ -49,7 +49,7 @@ _SENTENCES = (
 )
 
 
-def explained(error: Exception) -> Exception:
+def explain_error(error: Exception) -> Exception:
     """Return the same error as one sentence; an error of kipviz stays as it is."""
     if not _is_sparks(error):
         return error

@@ -109,7 +109,7 @@ class ConnectWatch:
         self._spark.interruptTag(self._tag)
 
 
-def watched(
+def watch_action(
     spark: SparkSession,
     action: Callable[[], T],
     on_progress: OnProgress | None = None,

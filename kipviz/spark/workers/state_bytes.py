@@ -44,15 +44,15 @@ class Packing:
         # A new one for every task: the result of a task must not rely on a task that has died.
         self._packed = Alike(self._pack).first
 
-    def packed(self, world: Any, states: tuple[Any, ...]) -> bytes:
+    def pack(self, world: Any, states: tuple[Any, ...]) -> bytes:
         """The bytes of a world and of the properties' states."""
         pack = self._packed
         of_world = pieces_of(world) if isinstance(world, World) else (world,)
         pieces = [pack(piece)[1] for piece in of_world]
         return _encode((pieces, [pack(state)[1] for state in states]))
 
-    def unpacked(self, data: bytes) -> tuple[Any, tuple[Any, ...]]:
-        """Return the world and the properties' states, from bytes that ``packed`` made.
+    def unpack(self, data: bytes) -> tuple[Any, tuple[Any, ...]]:
+        """Return the world and the properties' states, from bytes that ``pack`` made.
 
         Raises:
             NotAValue: if they are not such bytes, or name a part that is not in the dictionary.
@@ -91,7 +91,7 @@ class Packing:
             data = self._dictionary.get(name) or self.fresh.get(name)
             if data is None:
                 raise NotAValue("a state names a part that its search does not keep")
-            part = deserialize(_inflated(data))
+            part = deserialize(_inflate(data))
             if not isinstance(part, Part) or part.digest != name:
                 raise NotAValue("a part of a state is not the one that its digest names")
             _parts[name] = part
@@ -102,7 +102,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[list[bytes], list[bytes]]).decode
 
 
-def _inflated(data: bytes) -> bytes:
+def _inflate(data: bytes) -> bytes:
     inflater = zlib.decompressobj()
     try:
         inflated = inflater.decompress(data, _PART_BYTES_MAX)

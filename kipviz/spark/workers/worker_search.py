@@ -204,7 +204,7 @@ def settled_batches(
         rows = []
         columns = (batch.column(name).to_pylist() for name in ("way", "state"))
         for way, state in zip(*columns, strict=True):
-            world, states = packing.unpacked(state)
+            world, states = packing.unpack(state)
             answer = settle(search.model, world, states[search.progress_at], futures).answer
             rows.append((way, answer))
         yield as_batch(rows, SETTLED_SCHEMA)
@@ -215,7 +215,7 @@ def first_row(search: Search, packing: Packing) -> tuple[Any, ...]:
     _, world, states, _ = search.queue[0]
     mood, broken = _judge_states(search, states)
     key = search.key(world, states)
-    return (key, b"", packing.packed(world, states), mood, broken, 0, [], None, 0, True)
+    return (key, b"", packing.pack(world, states), mood, broken, 0, [], None, 0, True)
 
 
 def part_rows(parts: dict[bytes, bytes]) -> list[tuple[Any, ...]]:
@@ -241,16 +241,16 @@ def _expand(
 ) -> None:
     """Note the successors of a state; an exception is a row under the state's own key, so it is not new."""
     try:
-        for at, action, after, observed in search.successors(*packing.unpacked(state)):
+        for at, action, after, observed in search.successors(*packing.unpack(state)):
             next_way = way + at.to_bytes(_PLACE_BYTES, "big")
             next_key = search.key(after, observed)
             row = reached.get(next_key)
             if row is None:
                 mood, broken = _judge_states(search, observed)
-                data = packing.packed(after, observed)
+                data = packing.pack(after, observed)
                 row = reached[next_key] = [next_key, next_way, data, mood, broken, 0, [], None]
             elif next_way < row[1]:
-                row[1:3] = next_way, packing.packed(after, observed)
+                row[1:3] = next_way, packing.pack(after, observed)
             row[5] += 1
             if search.progress_at >= 0 and search.model.kind(action) in FREE_KINDS:
                 row[6].append(key)

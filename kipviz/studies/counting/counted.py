@@ -17,7 +17,7 @@ from kipviz.properties.verdict import States
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.setting_changes import changed
+from kipviz.scenarios.setting_changes import apply_changes
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell, searching
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
@@ -92,7 +92,7 @@ def _count_archived(label: str, design: str, tell: Tell) -> tuple[Row, ...]:
     story, chosen = scenario(SMALL), design_named(design)
     (app,) = story.spec.applications
     spec = story.spec.but(applications=(app.but(program=programs.SHARE_ABORT),))
-    spec, chosen = changed(spec, chosen, ("delivery_count_limit=2",))
+    spec, chosen = apply_changes(spec, chosen, ("delivery_count_limit=2",))
     model = story.but(spec=spec).model(chosen, budget_of("expire_lock=1"))
     found, explored = endings(model, BOUNDS, searching(tell))
     if explored.cancelled:

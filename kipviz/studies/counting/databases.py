@@ -28,7 +28,7 @@ from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import next_by_itself
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
-from kipviz.studies.test_plan.chaos import BROKEN_WORD, KEPT, STUCK, go_on, judged
+from kipviz.studies.test_plan.chaos import BROKEN_WORD, KEPT, STUCK, go_on, judge_run
 
 APART, TOGETHER = "kip-1289-small-database", "kip-1289-small-database-together"
 PROMPT, HASTY = "messages first", "the application first"
@@ -89,7 +89,7 @@ def sweep(design: str, story: str, schedule: str) -> Iterator[Death]:
             *((f"B{b}", CrashBroker(b), StartBroker(b)) for b in scenario.spec.brokers),
         ):
             ended = go_on(at.take(crash).take(start), model)
-            yield Death(step, before, who, *judged(ended, model))
+            yield Death(step, before, who, *judge_run(ended, model))
 
 
 HEADS = ("rival", "schedule", "crashes", "all three agree", BROKEN_WORD, STUCK, "the first")

@@ -50,7 +50,7 @@ def scaling() -> Table:
             ("a producer per thread", (), programs.per_thread(count)),
         ):
             shared = words == ONE_FOR_ALL
-            rows.append((str(count), words, *counted(count, tasks, program, shared=shared)))
+            rows.append((str(count), words, *count_thread(count, tasks, program, shared=shared)))
     heads = (
         "partitions",
         "producers",
@@ -65,7 +65,7 @@ def scaling() -> Table:
     return heads, tuple(rows)
 
 
-def counted(
+def count_thread(
     partitions: int, tasks: tuple[str, ...], program: tuple[Line, ...], *, shared: bool = False
 ) -> tuple[str, ...]:
     """Run one thread to its end and count its objects, connections and requests.

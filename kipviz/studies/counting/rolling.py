@@ -26,7 +26,7 @@ CLIENTS = ("app-1", "app-2")
 VERIFYING = ("3.5", "3.6", "4.4")
 
 
-def restarted(brokers: tuple[int, ...], release: str) -> tuple[str, ...]:
+def restart_steps(brokers: tuple[int, ...], release: str) -> tuple[str, ...]:
     """Return the steps that restart brokers one after the other with a release."""
     steps: tuple[str, ...] = ()
     for broker in brokers:
@@ -37,14 +37,14 @@ def restarted(brokers: tuple[int, ...], release: str) -> tuple[str, ...]:
 # One broker after the other, then the feature level, then new connections, and all the way back.
 STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("before", ()),
-    ("phase 1: Broker 7", restarted((7,), NEW)),
-    ("phase 1: Broker 3", restarted((3,), NEW)),
-    ("phase 1: Broker 1", restarted((1,), NEW)),
-    ("phase 1: Broker 5, the last one", restarted((5,), NEW)),
+    ("phase 1: Broker 7", restart_steps((7,), NEW)),
+    ("phase 1: Broker 3", restart_steps((3,), NEW)),
+    ("phase 1: Broker 1", restart_steps((1,), NEW)),
+    ("phase 1: Broker 5, the last one", restart_steps((5,), NEW)),
     ("phase 3: the level is finalized", ("share.version 3 is finalized",)),
     ("phase 4: the client connects again", ("app-1/producer loses B?",)),
     ("the level is downgraded", ("share.version 2 is finalized",)),
-    ("downgrade: Broker 7", restarted((7,), OLD)),
+    ("downgrade: Broker 7", restart_steps((7,), OLD)),
 )
 
 

@@ -33,14 +33,14 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting import GROUP, TRANSACTIONAL_ID, home
-from kipviz.studies.review_findings.event_predicates import committed
+from kipviz.studies.review_findings.event_predicates import committed_values
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 TURN = ("goes on", "quiet", "goes on")
 SentMessage = TypeVar("SentMessage", bound=Message)
 
 
-def played(spec: ClusterSpec, under: str, steps: tuple[str, ...]) -> Trace:
+def play_steps(spec: ClusterSpec, under: str, steps: tuple[str, ...]) -> Trace:
     """Play instructions on a cluster; those that begin with "maybe" may be impossible."""
     chosen = design(under)
     model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
@@ -50,7 +50,7 @@ def played(spec: ClusterSpec, under: str, steps: tuple[str, ...]) -> Trace:
     return trace
 
 
-def sent(trace: Trace, kind: type[SentMessage], host: str = "") -> Iterator[SentMessage]:
+def list_sent(trace: Trace, kind: type[SentMessage], host: str = "") -> Iterator[SentMessage]:
     """Yield the messages of a kind that were sent in a run; with `host` only those of one host's connections."""
     for number in trace.line:
         for event in trace.node(number).events:
@@ -99,7 +99,7 @@ def fencing() -> Table:
             applications=apps,
             settings=story.spec.settings.but(two_phase_commit_enable=two_phase),
         )
-        trace = played(
+        trace = play_steps(
             spec,
             under,
             (
@@ -109,9 +109,9 @@ def fencing() -> Table:
                 *("maybe app-2 goes on", "quiet", "maybe app-2 goes on", "quiet"),
             ),
         )
-        late = [error_of_response(each).name for each in sent(trace, ProduceResponse)][1:]
+        late = [error_of_response(each).name for each in list_sent(trace, ProduceResponse)][1:]
         told = "; ".join(dict.fromkeys(late)) or "nothing"
-        values = committed(trace.world, "output-A-0")
+        values = committed_values(trace.world, "output-A-0")
         asked = _requests_of(ledger(trace), "app-2")
         rows.append(
             (label, under, asked, told, ", ".join(values) or "nothing", _yes("f(b)" in values))
@@ -220,8 +220,8 @@ def _first_answer(truth: str, steps: tuple[str, ...], version: int) -> str:
         "until EndTxn arrives at B1",
     )
     held = ask if "WriteTxnMarkers" not in steps[-1] else (*ask[:3], "EndTxn arrives at B1")
-    trace = played(spec, under, (*steps, *held))
-    answers = [each.error.name for each in sent(trace, EndTxnResponse, "app-2")]
+    trace = play_steps(spec, under, (*steps, *held))
+    answers = [each.error.name for each in list_sent(trace, EndTxnResponse, "app-2")]
     return answers[0] if answers else "no answer yet"
 
 
@@ -249,9 +249,9 @@ def one_identity() -> Table:
         levels = dict(design(under).levels)
         spec = story.spec.but(applications=apps, **levels)
         recovery = ("app-2 goes on", "app-2 goes on", "quiet")
-        trace = played(spec, under, (*COMMITTED, *between, *recovery))
-        said = [each.error.name for each in sent(trace, EndTxnResponse, "app-2")]
-        values = committed(trace.world, "output-A-0")
+        trace = play_steps(spec, under, (*COMMITTED, *between, *recovery))
+        said = [each.error.name for each in list_sent(trace, EndTxnResponse, "app-2")]
+        values = committed_values(trace.world, "output-A-0")
         rows.append((label, under, said[0], ", ".join(values), _yes(len(values) > 1)))
     heads = (
         "rival",

@@ -41,7 +41,7 @@ class _Ends(Search):
         super().note(number, world, states, depth)
 
 
-def rejected() -> Table:
+def follow_rejected() -> Table:
     """Return the fate of a record that its reader rejects in a transaction, with a dead-letter queue."""
     memory = (
         "repaired+staged_acks=memory_only+participant=state_partition_by_group"
@@ -92,7 +92,7 @@ def loop() -> Table:
     for label, level in (("off", READ_UNCOMMITTED), ("on", READ_COMMITTED)):
         for clock in ("", "time_out=1"):
             # An undecided transactional acknowledgement is looked up again without end.
-            search = _search(_looped(level), "repaired", clock, "refresh")
+            search = _search(_loop_cluster(level), "repaired", clock, "refresh")
             explored = search.run(BOUNDS)
             stuck = sum(_polls(world) for world in search.ends)
             own = sum(_has_its_own(world) for world in search.ends)
@@ -147,7 +147,7 @@ def _queue(program: tuple[Line, ...]) -> ClusterSpec:
     )
 
 
-def _looped(level: str) -> ClusterSpec:
+def _loop_cluster(level: str) -> ClusterSpec:
     """Return the small cluster with an application that writes to the topic that it reads."""
     spec = scenario(SMALL).spec
     (app,) = spec.applications

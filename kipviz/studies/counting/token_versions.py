@@ -15,8 +15,15 @@ from kipviz.records.transaction_state import LAST_CLIENT_EPOCH
 from kipviz.scenarios.applications.programs import recover_by_reflection
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import TRANSACTIONAL_ID
-from kipviz.studies.counting.sessions import BEGUN, LAST_BUT_ONE, WRITER_LOOP, by, played, sent
-from kipviz.studies.review_findings.event_predicates import committed
+from kipviz.studies.counting.sessions import (
+    BEGUN,
+    LAST_BUT_ONE,
+    WRITER_LOOP,
+    by,
+    list_sent,
+    play_steps,
+)
+from kipviz.studies.review_findings.event_predicates import committed_values
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
 
 NO_ANSWER = "no answer"
@@ -69,14 +76,14 @@ def answers(situation: Situation, version: int) -> tuple[str, str, str]:
         else ()
     )
     once = by("app-2", "goes on", "goes on", "quiet", "maybe app-2 goes on")
-    trace = played(
+    trace = play_steps(
         spec,
         "kafka",
         (*BEGUN, "app-1 crashes", *change, *once, "app-2 crashes", "app-2 starts", *once),
     )
-    said = [each.error.name for each in sent(trace, EndTxnResponse, "app-2")]
+    said = [each.error.name for each in list_sent(trace, EndTxnResponse, "app-2")]
     first, second = (*said, NO_ANSWER, NO_ANSWER)[:2]
-    return first, second, ", ".join(committed(trace.world, "output-A-0")) or "nothing"
+    return first, second, ", ".join(committed_values(trace.world, "output-A-0")) or "nothing"
 
 
 def _play_situation(situation: Situation, tell: Tell) -> tuple[Row, ...]:

@@ -138,7 +138,7 @@ def _judge_case(
         if without is not None:
             rows.append(without.but(faults=case.faults, bare=True))
         else:
-            found = case.judged(case.design, tell, (promise,))
+            found = case.judge(case.design, tell, (promise,))
             rows.append(_entry(label, case, promise, found))
     if not any(row.breaks and not row.bare for row in rows):
         return tuple(rows)

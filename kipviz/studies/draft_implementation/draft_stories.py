@@ -34,7 +34,7 @@ def stories() -> tuple[Scenario, ...]:
     return tuple(s for s in LIBRARY if s.name.startswith(ROOMS) and s.beats)
 
 
-def played(progress: StoryTold | None = None) -> Iterator[Played]:
+def play_stories(progress: StoryTold | None = None) -> Iterator[Played]:
     """Play every story under each of its designs."""
     every = stories()
     for done, story in enumerate(every):

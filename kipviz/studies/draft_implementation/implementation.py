@@ -30,7 +30,7 @@ from kipviz.designs.slot import Option
 from kipviz.properties.written_once import WrittenOnce
 from kipviz.scenarios.applications.connector_programs import looping
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.setting_changes import changed
+from kipviz.scenarios.setting_changes import apply_changes
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
 
 PROMISES = ("atomic", "no stuck transactions or records")
@@ -66,7 +66,7 @@ class Case(Value, frozen=True):
         """The verdict on a property that was not decided within the limit of states."""
         return f"not decided within {STATES_MAX:,} states"
 
-    def judged(self, under: str, tell: Tell, promises: tuple[str, ...] = PROMISES) -> Judged:
+    def judge(self, under: str, tell: Tell, promises: tuple[str, ...] = PROMISES) -> Judged:
         """Search the case under a design until a property breaks, or to the limit of states.
 
         Raises:
@@ -193,7 +193,7 @@ class _Trials:
         chosen = (candidate.chosen, candidate.levels)
         place = (self.case.scenario, self.case.faults, self.promises, chosen)
         if place not in self.tried:
-            self.tried[place] = self.case.judged(candidate.name, self.tell, self.promises)
+            self.tried[place] = self.case.judge(candidate.name, self.tell, self.promises)
         return self.tried[place]
 
 
@@ -246,7 +246,7 @@ def _cells(case: Case, found: Judged) -> tuple[str, ...]:
 
 
 def _iteration(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
-    found = case.judged(case.design, tell)
+    found = case.judge(case.design, tell)
     repair_words = repair(case, tell).words if breaks(found) else NOTHING
     where = CLUSTERS[case.scenario]
     states, ran = f"{found.explored.states:,} states", found.explored.timers.short or NOTHING
@@ -313,7 +313,7 @@ OF_A_JOB = ("", "crash_client=1", "expire_lock=1")
 
 
 def _arrangement(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
-    found = case.judged(case.design, tell)
+    found = case.judge(case.design, tell)
     states, ran = f"{found.explored.states:,} states", found.explored.timers.short or NOTHING
     why = next((cell.reason for cell in found.cells if cell.verdict == BREAKS), NOTHING)
     where = ARRANGEMENTS[case.scenario]
@@ -328,7 +328,7 @@ TIMED_STATES_MAX = 20_000
 TIMED_NOT_DECIDED = f"not decided within {TIMED_STATES_MAX:,} states"
 
 
-def timed(
+def search_timed(
     arrangement: str,
     interval: int,
     lock: int,
@@ -360,7 +360,7 @@ def timed(
         *Axis(LIMIT, (limit,)).changes(spec, limit),
         *(f"{app.name}.transaction_timeout_ms={timeout}" for app in limited),
     )
-    spec, chosen = changed(spec, design(WITH_KIP_939), settings)
+    spec, chosen = apply_changes(spec, design(WITH_KIP_939), settings)
     ends = f"crash_client={restarts}" if restarts else f"time_out={limit}"
     model = story.but(spec=spec).model(chosen, budget_of(f"expire_lock={limit},{ends}"))
     search = Search(model, (WrittenOnce(),))
@@ -378,7 +378,9 @@ def _search_timing(
     arrangement: str, interval: int, timeout: int, limit: int, tell: Tell
 ) -> tuple[Row, ...]:
     """Search one checkpoint interval, timeout and delivery limit against every lock duration."""
-    words = tuple(timed(arrangement, interval, lock, timeout, tell, limit=limit) for lock in LOCKS)
+    words = tuple(
+        search_timed(arrangement, interval, lock, timeout, tell, limit=limit) for lock in LOCKS
+    )
     limited = not any(a.two_phase_commit for a in scenario(arrangement).spec.applications)
     ends = ms(timeout) if limited else "none (two-phase commit)"
     return ((ARRANGEMENTS[arrangement], ms(interval), ends, str(limit), *words),)
@@ -397,7 +399,9 @@ def _restarting(arrangement: str, limit: int, tell: Tell) -> tuple[Row, ...]:
     shortest, lock, timeout = INTERVALS[0], LOCKS[1], TIMEOUTS[-1]
     words: list[str] = []
     for restarts in RESTARTS:
-        found = timed(arrangement, shortest, lock, timeout, tell, limit=limit, restarts=restarts)
+        found = search_timed(
+            arrangement, shortest, lock, timeout, tell, limit=limit, restarts=restarts
+        )
         broken = words and words[-1] not in (HOLDS, TIMED_NOT_DECIDED)
         words.append(words[-1] if broken and found == TIMED_NOT_DECIDED else found)
     return ((ARRANGEMENTS[arrangement], str(limit), *words),)

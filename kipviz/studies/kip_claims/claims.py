@@ -1,7 +1,7 @@
 """The claims of the KIPs, each as a row that a search judges.
 
 A claim is stated in our words, with its clause. `under` names what is judged: the text as written, released Kafka, or
-the repaired design; the same claim is judged once for each. Nothing here states the verdict: `judged` computes it, with
+the repaired design; the same claim is judged once for each. Nothing here states the verdict: `judge_claims` computes it, with
 the extent of the search.
 """
 
@@ -307,7 +307,7 @@ CLAIMS: tuple[Claim, ...] = (
 )
 
 
-def judged(
+def judge_claims(
     claims: tuple[Claim, ...] = CLAIMS,
     bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
     progress: ProgressTold | None = None,

@@ -29,7 +29,7 @@ from kipviz.studies.review_findings.findings import (
     SMALL,
     Finding,
     Shown,
-    shown,
+    show_finding,
 )
 from kipviz.studies.review_findings.reviews import finding
 from kipviz.studies.review_findings.story_predicates import Look
@@ -91,36 +91,36 @@ class JudgedStatement(Value, frozen=True):
         return f"{self.verdict} after {self.run.trace.last().depth} steps"
 
 
-def searched(
+def by_search(
     section: str, claim: str, promise: str, design: str, scenario: str = SMALL, faults: str = ""
 ) -> Statement:
     """Return a claim that a search judges: no interleaving breaks the property."""
     return Statement(section, claim, design, scenario, faults, promise)
 
 
-def kept(
+def by_story(
     section: str, claim: str, scenario: str, design: str, promise: str = "atomic"
 ) -> Statement:
     """Return a claim that a story judges, with what the cluster does next by itself."""
     return Statement(section, claim, design, scenario, property=promise, played=True)
 
 
-def seen(section: str, claim: str, scenario: str, design: str, look: Look) -> Statement:
+def by_look(section: str, claim: str, scenario: str, design: str, look: Look) -> Statement:
     """Return a claim whose behaviour is recognised in a story."""
     return Statement(section, claim, design, scenario, look=look)
 
 
-def contradicted(section: str, claim: str, *findings: str) -> Statement:
+def by_findings(section: str, claim: str, *findings: str) -> Statement:
     """Return a claim that findings of a review contradict."""
     return Statement(section, claim, findings=findings)
 
 
-def counted(section: str, claim: str, counting: Callable[[], str]) -> Statement:
+def by_counting(section: str, claim: str, counting: Callable[[], str]) -> Statement:
     """Return a claim about numbers."""
     return Statement(section, claim, counting=counting)
 
 
-def unjudged(section: str, claim: str, because: str) -> Statement:
+def by_nothing(section: str, claim: str, because: str) -> Statement:
     """Return a claim that no model of the protocol can judge."""
     return Statement(section, claim, because=because)
 
@@ -146,23 +146,23 @@ def judged_statement(
     if statement.because:
         return JudgedStatement(statement, NOT_JUDGED, "", statement.because)
     if statement.findings:
-        return _contradicted(statement, {} if known is None else known, progress)
+        return _demonstrate_findings(statement, {} if known is None else known, progress)
     if statement.counting is not None:
         return JudgedStatement(statement, COUNTED, "", statement.counting())
     if statement.look is not None:
-        return _looked_for(statement, statement.look)
+        return _look_in_story(statement, statement.look)
     return (
         _play_statement(statement) if statement.played else _search_statement(statement, progress)
     )
 
 
-def _contradicted(
+def _demonstrate_findings(
     statement: Statement, known: dict[str, Shown], progress: ProgressTold | None
 ) -> JudgedStatement:
     """Demonstrate every finding against a claim, and return the run of the first one that has a run."""
     for name in statement.findings:
         if name not in known:
-            known[name] = shown(finding(name), progress=progress)
+            known[name] = show_finding(finding(name), progress=progress)
     all_shown = [known[name] for name in statement.findings]
     ran = all_timers_ran(s.timers for s in all_shown)
     reasons = "; ".join(f"{s.finding.name} ({s.words}): {s.finding.matter}" for s in all_shown)
@@ -178,8 +178,8 @@ def _contradicted(
     )
 
 
-def _looked_for(statement: Statement, look: Look) -> JudgedStatement:
-    found = shown(
+def _look_in_story(statement: Statement, look: Look) -> JudgedStatement:
+    found = show_finding(
         Finding(
             "",
             statement.claim,
@@ -209,7 +209,7 @@ def _play_statement(statement: Statement) -> JudgedStatement:
 
 def _judge_along_story(statement: Statement, where: str) -> JudgedStatement:
     """Judge one of the single properties along the story itself."""
-    found = shown(
+    found = show_finding(
         Finding(
             "",
             statement.claim,

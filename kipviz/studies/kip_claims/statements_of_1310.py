@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from kipviz.messages.transactions.transactions import EndTxn
-from kipviz.studies.kip_claims.statements import Text, contradicted, kept, searched, seen, unjudged
+from kipviz.studies.kip_claims.statements import (
+    Text,
+    by_findings,
+    by_look,
+    by_nothing,
+    by_search,
+    by_story,
+)
 from kipviz.studies.review_findings.event_predicates import returns, sends, throws
 from kipviz.studies.review_findings.findings import LIVE
 
@@ -48,8 +55,8 @@ SECTIONS = (
 )
 
 STATEMENTS = (
-    contradicted(PROBLEM, "KIP-939 lets a new producer resume a prepared transaction.", "1310-W"),
-    searched(
+    by_findings(PROBLEM, "KIP-939 lets a new producer resume a prepared transaction.", "1310-W"),
+    by_search(
         PROBLEM,
         "With KIP-939 a prepared transaction survives a crash.",
         AGREE,
@@ -57,30 +64,30 @@ STATEMENTS = (
         "kip-939-small",
         "crash_client=1",
     ),
-    contradicted(PROBLEM, "Preparing does not involve producing records.", "1310-K"),
-    contradicted(PROBLEM, "A producer is heavyweight if it only commits.", "1310-Z"),
-    unjudged(
+    by_findings(PROBLEM, "Preparing does not involve producing records.", "1310-K"),
+    by_findings(PROBLEM, "A producer is heavyweight if it only commits.", "1310-Z"),
+    by_nothing(
         PROBLEM,
         "The fields of the coordinator's metadata could have other names.",
         "names are not behaviour",
     ),
-    contradicted(ENTITIES, "Six types of entities interact with the coordinator.", "1310-AE"),
-    contradicted(ENTITIES, "A share consumer must borrow producer ids.", "1310-AD"),
-    kept(
+    by_findings(ENTITIES, "Six types of entities interact with the coordinator.", "1310-AE"),
+    by_findings(ENTITIES, "A share consumer must borrow producer ids.", "1310-AD"),
+    by_story(
         ENTITIES,
         "Flink sets a producer's identity by force, and commits with it.",
         "kip-1310-flink-producer",
         KAFKA,
     ),
-    contradicted(SESSION, "The session is thread-safe.", "1310-AA"),
-    searched(
+    by_findings(SESSION, "The session is thread-safe.", "1310-AA"),
+    by_search(
         SESSION,
         "commitTransaction() commits every record that bound producers accepted before it.",
         "atomic",
         PAGE,
         "kip-1310-unsent-batch",
     ),
-    searched(
+    by_search(
         SESSION,
         "resume() with the stored state gives both stores one outcome.",
         AGREE,
@@ -88,7 +95,7 @@ STATEMENTS = (
         "kip-1310-small-resumes",
         "crash_client=1",
     ),
-    searched(
+    by_search(
         SESSION,
         "initialize() gives both stores one outcome.",
         AGREE,
@@ -96,98 +103,98 @@ STATEMENTS = (
         "kip-1310-small-initialize",
         "crash_client=1",
     ),
-    contradicted(SESSION, "initialize() has no argument.", "1310-J"),
-    contradicted(SESSION, "heartbeat() keeps the session alive.", "1310-AN"),
-    contradicted(
+    by_findings(SESSION, "initialize() has no argument.", "1310-J"),
+    by_findings(SESSION, "heartbeat() keeps the session alive.", "1310-AN"),
+    by_findings(
         SESSION, "addShareAcksToTransaction(groupId, acknowledgments) names the group.", "1310-N"
     ),
-    kept(
+    by_story(
         SESSION,
         "completeTransaction(state) ends a prepared transaction in another process.",
         "kip-1310-complete",
         PAGE,
     ),
-    contradicted(
+    by_findings(
         SESSION, "The session is focused strictly on the transaction coordinator.", "1310-H"
     ),
-    contradicted(
+    by_findings(
         CONFIGURATION,
         "A subset of the producer's configurations and one new one suffice.",
         "1310-L",
         "1310-AK",
     ),
-    contradicted(CONFIGURATION, "transactional.id is required in the configurations.", "1310-AI"),
-    contradicted(
+    by_findings(CONFIGURATION, "transactional.id is required in the configurations.", "1310-AI"),
+    by_findings(
         CONFIGURATION, "The session sends the requests that KafkaProducer sends.", "1310-R"
     ),
-    seen(
+    by_look(
         PRODUCER,
         "Lifecycle calls of a bound producer throw IllegalStateException.",
         "kip-1310-bound-calls",
         PAGE,
         throws("commitTransaction", "IllegalStateException"),
     ),
-    seen(
+    by_look(
         PRODUCER,
         "transactionSession() returns the session.",
         "kip-1310-accessor",
         PAGE,
         returns("commitTransaction", "app-1"),
     ),
-    contradicted(
+    by_findings(
         PRODUCER,
         "With transactional.id the producer works as today, with a session of its own.",
         "1310-AB",
     ),
-    searched(
+    by_search(
         SHARES,
         "A share consumer acknowledges within the session, and both commit atomically.",
         "atomic",
         PAGE,
         "kip-1310-late-vote",
     ),
-    contradicted(SHARES, "acknowledgeTransactionally() takes offsets.", "1310-O", "1310-P"),
-    unjudged(SHAPE, "The two diagrams.", "the stored text has headings without the diagrams"),
-    contradicted(
+    by_findings(SHARES, "acknowledgeTransactionally() takes offsets.", "1310-O", "1310-P"),
+    by_nothing(SHAPE, "The two diagrams.", "the stored text has headings without the diagrams"),
+    by_findings(
         EXTRACTING,
         "The session has the identity, and the producer has the sequence numbers.",
         "1310-C",
         "1310-A",
     ),
-    contradicted(
+    by_findings(
         EXTRACTING,
         "Each state of the TransactionManager has a corresponding state of the session.",
         "1310-AL",
     ),
-    contradicted(WIRE, "Existing requests and schemas are reused.", "1310-V", "1310-S"),
-    contradicted(WIRE, "The session sends AddPartitionsToTxn.", "1310-AC"),
-    contradicted(NETWORK, "The session has one dedicated connection to the coordinator.", "1310-H"),
-    contradicted(NETWORK, "Its network client is like the consumer's HeartbeatThread.", "1310-AF"),
-    unjudged(
+    by_findings(WIRE, "Existing requests and schemas are reused.", "1310-V", "1310-S"),
+    by_findings(WIRE, "The session sends AddPartitionsToTxn.", "1310-AC"),
+    by_findings(NETWORK, "The session has one dedicated connection to the coordinator.", "1310-H"),
+    by_findings(NETWORK, "Its network client is like the consumer's HeartbeatThread.", "1310-AF"),
+    by_nothing(
         NETWORK,
         "A dedicated connection is lightweight.",
         "it is about performance; `kipviz study B33` measures how long a request waits behind a batch on a shared "
         "connection",
     ),
-    seen(
+    by_look(
         FLINK,
         "resume() and commitTransaction() complete a transaction of another process.",
         "kip-1310-flink-session",
         PAGE,
         sends("session", EndTxn),
     ),
-    contradicted(FLINK, "A resumed session can commit.", "1310-X", "1310-Y"),
-    kept(FLINK, "A writer that is still alive does no harm.", "kip-1310-live-writer", PAGE),
-    kept(
+    by_findings(FLINK, "A resumed session can commit.", "1310-X", "1310-Y"),
+    by_story(FLINK, "A writer that is still alive does no harm.", "kip-1310-live-writer", PAGE),
+    by_story(
         SHARE,
         "With one session a producer and a share consumer commit atomically.",
         "kip-1310-share-session",
         PAGE,
     ),
-    contradicted(SHARE, "The commit is atomic for both entities.", "1310-B"),
-    contradicted(SOURCE, "maybeBeginTransaction() begins a transaction.", "1310-AG"),
-    kept(SOURCE, "A source task commits with a session.", "kip-1310-source-session", PAGE),
-    searched(
+    by_findings(SHARE, "The commit is atomic for both entities.", "1310-B"),
+    by_findings(SOURCE, "maybeBeginTransaction() begins a transaction.", "1310-AG"),
+    by_story(SOURCE, "A source task commits with a session.", "kip-1310-source-session", PAGE),
+    by_search(
         TWO_PHASE,
         "Kafka commits first, and a transaction in doubt is resumed and committed.",
         AGREE,
@@ -195,11 +202,11 @@ STATEMENTS = (
         "kip-1310-small-commits",
         "crash_client=1",
     ),
-    contradicted(TWO_PHASE, "The order is recovery-friendly.", "1310-I"),
-    kept(SINK, "A sink with a session copies exactly once.", "kip-1310-sink-session", PAGE),
-    contradicted(SINK, "The sink calls abortTransaction() after every exception.", "1310-AH"),
-    contradicted(SINK, "The sink uses groupMetadata() and fromRecords().", "1310-Q", "1310-AJ"),
-    searched(
+    by_findings(TWO_PHASE, "The order is recovery-friendly.", "1310-I"),
+    by_story(SINK, "A sink with a session copies exactly once.", "kip-1310-sink-session", PAGE),
+    by_findings(SINK, "The sink calls abortTransaction() after every exception.", "1310-AH"),
+    by_findings(SINK, "The sink uses groupMetadata() and fromRecords().", "1310-Q", "1310-AJ"),
+    by_search(
         BACKWARD,
         "A producer without an external session works as it does today.",
         "atomic",
@@ -207,54 +214,54 @@ STATEMENTS = (
         "kip-1310-produce-producer",
         "time_out=1",
     ),
-    contradicted(
+    by_findings(
         BACKWARD, "It works exactly as today, with an internal session.", "1310-AM", "1310-AO"
     ),
-    unjudged(DEPRECATION, "Nothing is deprecated.", "it is about the future of an interface"),
-    contradicted(RIGHTS, "The permissions in the table are enough.", "1310-G", "1310-T"),
-    contradicted(SHARING, "Both entities of a session need the same permissions.", "1310-U"),
-    searched(
+    by_nothing(DEPRECATION, "Nothing is deprecated.", "it is about the future of an interface"),
+    by_findings(RIGHTS, "The permissions in the table are enough.", "1310-G", "1310-T"),
+    by_findings(SHARING, "Both entities of a session need the same permissions.", "1310-U"),
+    by_search(
         SHARING,
         "One session, one producer id, one epoch, regardless of how many clients use it.",
         "atomic",
         "kip-1310-many-senders",
         "kip-1310-silent-loss",
     ),
-    kept(
+    by_story(
         UNIT,
         "The session changes from UNINITIALIZED to READY, and is READY again after a commit.",
         "kip-1310-produce-session",
         PAGE,
     ),
-    contradicted(SHARING, "Clients of one session do not multiply its identity.", "1310-D"),
-    contradicted(UNIT, "resume() starts in IN_TRANSACTION.", "1310-F"),
-    kept(
+    by_findings(SHARING, "Clients of one session do not multiply its identity.", "1310-D"),
+    by_findings(UNIT, "resume() starts in IN_TRANSACTION.", "1310-F"),
+    by_story(
         UNIT,
         "transaction.session.timeout.ms determines whether the heartbeat thread runs.",
         "kip-1310-heartbeat",
         PAGE,
         LIVE,
     ),
-    contradicted(UNIT, "A new session fences the older one.", "1310-E"),
-    contradicted(UNIT, "producerId() and producerEpoch() are accurate.", "1310-M"),
-    seen(
+    by_findings(UNIT, "A new session fences the older one.", "1310-E"),
+    by_findings(UNIT, "producerId() and producerEpoch() are accurate.", "1310-M"),
+    by_look(
         INTEGRATION,
         "Another process resumes and commits.",
         "kip-1310-flink-session",
         PAGE,
         sends("session", EndTxn),
     ),
-    kept(
+    by_story(
         INTEGRATION,
         "A producer with an external session works from end to end.",
         "kip-1310-produce-session",
         PAGE,
     ),
-    kept(MIXED, "Internal and external sessions do not interfere.", "kip-1310-mixed", PAGE),
-    kept(
+    by_story(MIXED, "Internal and external sessions do not interfere.", "kip-1310-mixed", PAGE),
+    by_story(
         MIXED, "Producers without a session have no regression.", "kip-1310-produce-producer", KAFKA
     ),
-    unjudged(REJECTED, "No alternative is named.", "the section has no claim"),
+    by_nothing(REJECTED, "No alternative is named.", "the section has no claim"),
 )
 
 TEXT = Text("KIP-1310", "draft (state: Under discussion)", SECTIONS, STATEMENTS)

@@ -6,14 +6,14 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import OffsetFetchResponse
 from kipviz.studies.kip_claims.statements import (
     Text,
-    contradicted,
-    counted,
-    kept,
-    searched,
-    seen,
-    unjudged,
+    by_counting,
+    by_findings,
+    by_look,
+    by_nothing,
+    by_search,
+    by_story,
 )
-from kipviz.studies.review_findings.event_predicates import answered, returns
+from kipviz.studies.review_findings.event_predicates import answers_with, returns
 from kipviz.studies.review_findings.findings import LIVE
 from kipviz.studies.timed import takeover
 
@@ -52,101 +52,99 @@ def _stands_still() -> str:
 
 
 MIDDLE = (
-    searched(
+    by_search(
         MOTIVATION,
         "Either all writes of a transaction succeed or all fail.",
         "atomic",
         KAFKA,
         SMALL,
     ),
-    unjudged(
+    by_nothing(
         MOTIVATION,
         "One producer for each partition needs too many buffers, threads and connections.",
         "it is about performance; `kipviz study producers` counts producers, threads, connections and requests",
     ),
-    searched(
+    by_search(
         PROPOSED,
         "The previous transactions of the assigned partitions are completed before a member processes them.",
         "atomic",
         FIRST,
         SMALL,
     ),
-    searched(PROPOSED, "No transaction of an earlier member stays open.", LIVE, FIRST, SMALL),
-    contradicted(
+    by_search(PROPOSED, "No transaction of an earlier member stays open.", LIVE, FIRST, SMALL),
+    by_findings(
         PROPOSED,
         "The coordinator uses the previous assignment to find the transactions that it has to complete.",
         "447-C",
         "447-P",
     ),
-    contradicted(
-        PROPOSED, "Only one producer makes progress for each assigned partition.", "447-T"
-    ),
-    contradicted(
+    by_findings(PROPOSED, "Only one producer makes progress for each assigned partition.", "447-T"),
+    by_findings(
         INTERFACES,
         "InitProducerId takes a transactional id, or a group id with a generation.",
         "447-M",
     ),
-    contradicted(
+    by_findings(
         INTERFACES, "A producer id is allocated whenever initTransactions() is called.", "447-D"
     ),
-    unjudged(
+    by_nothing(
         INTERFACES,
         "CONSUMER_GROUP_AWARE_TRANSACTION selects one producer for each thread.",
         "the name of a configuration is not behaviour; `kipviz study producers` has both arrangements",
     ),
-    kept(
+    by_story(
         ZOMBIE,
         "Requests of an older generation are rejected.",
         "kip-447-generation",
         KAFKA,
         "no zombie offset commits",
     ),
-    searched(
+    by_search(
         ZOMBIE,
         "A zombie of an older generation commits nothing.",
         "no zombie offset commits",
         KAFKA,
         SMALL,
     ),
-    contradicted(ZOMBIE, "The generation identifies a zombie that calls InitProducerId.", "447-N"),
-    contradicted(
+    by_findings(ZOMBIE, "The generation identifies a zombie that calls InitProducerId.", "447-N"),
+    by_findings(
         UPGRADES,
         "A consumer receives an exception and backs off while offsets are pending.",
         "447-O",
     ),
-    kept(
+    by_story(
         UPGRADES,
         "The new owner waits for the pending offsets of the old one.",
         "kip-447-race",
         GROUP_ID,
     ),
-    contradicted(
+    by_findings(
         EXAMPLE, "The producer is configured with the group id, which is used to fence it.", "447-N"
     ),
-    contradicted(EXAMPLE, "The producer need not be closed after a rebalance.", "447-D"),
-    contradicted(
+    by_findings(EXAMPLE, "The producer need not be closed after a rebalance.", "447-D"),
+    by_findings(
         COMPATIBILITY,
         "Brokers are upgraded first. Before that, a newer request is fenced.",
         "447-G",
         "447-H",
     ),
-    contradicted(COMPATIBILITY, "No input is processed twice during the upgrade.", "447-A"),
-    seen(
+    by_findings(COMPATIBILITY, "No input is processed twice during the upgrade.", "447-A"),
+    by_look(
         COMPATIBILITY,
         "An old consumer receives COORDINATOR_LOAD_IN_PROGRESS and retries.",
         "kip-447-old-consumer",
         GROUP_ID,
-        answered(OffsetFetchResponse, Errors.COORDINATOR_LOAD_IN_PROGRESS),
+        answers_with(OffsetFetchResponse, Errors.COORDINATOR_LOAD_IN_PROGRESS),
     ),
-    contradicted(COMPATIBILITY, "An old consumer needs nothing but that error.", "447-B"),
-    contradicted(COMPATIBILITY, "Waiting is a one-time cost of at most a minute.", "447-E"),
-    kept(
+    by_findings(COMPATIBILITY, "An old consumer needs nothing but that error.", "447-B"),
+    by_findings(COMPATIBILITY, "Waiting is a one-time cost of at most a minute.", "447-E"),
+    by_story(
         REJECTED,
         "A coordinator that remembers assignments loses and duplicates no record (rejected: it may get out of sync).",
         "kip-447-two-copies",
         FIRST,
     ),
-    unjudged(
+    by_nothing(
         REJECTED,
         "A producer pool, several transactional ids or an admin client would be worse.",
         "it is a judgement about effort; `kipviz study producers` counts several transactional ids in one producer",
@@ -163,59 +161,55 @@ SHRINK, FENCE, LOOP, PATH = (
 SECOND_SECTIONS = (STATED, PRODUCER, SHRINK, FENCE, LOOP, PATH)
 
 SECOND = (
-    kept(
+    by_story(
         STATED,
         "A pending transaction is aborted when the producer calls initTransactions() again.",
         "kip-447-task-ids",
         "before-447",
     ),
-    contradicted(STATED, "The offsets are exported up to the last stable offset.", "447-J"),
-    contradicted(
+    by_findings(STATED, "The offsets are exported up to the last stable offset.", "447-J"),
+    by_findings(
         PRODUCER,
         "initTransactions(consumer) gives the producer access to the consumer's state.",
         "447-I",
         "447-S",
     ),
-    contradicted(
-        PRODUCER, "sendOffsetsToTransaction() throws IllegalGenerationException.", "447-K"
-    ),
-    contradicted(SHRINK, "transaction.timeout.ms is 10 s by default.", "447-F", "447-R"),
-    counted(SHRINK, "A shorter default shortens the wait for pending offsets.", _stands_still),
-    contradicted(
-        FENCE, "The group coordinator fences a zombie that calls InitProducerId.", "447-L"
-    ),
-    kept(
+    by_findings(PRODUCER, "sendOffsetsToTransaction() throws IllegalGenerationException.", "447-K"),
+    by_findings(SHRINK, "transaction.timeout.ms is 10 s by default.", "447-F", "447-R"),
+    by_counting(SHRINK, "A shorter default shortens the wait for pending offsets.", _stands_still),
+    by_findings(FENCE, "The group coordinator fences a zombie that calls InitProducerId.", "447-L"),
+    by_story(
         FENCE,
         "A client of an older generation is fenced.",
         "kip-447-zombie",
         CONSUMER,
         "no zombie offset commits",
     ),
-    contradicted(LOOP, "initTransactions(consumer) blocks until the consumer has joined.", "447-I"),
-    kept(
+    by_findings(LOOP, "initTransactions(consumer) blocks until the consumer has joined.", "447-I"),
+    by_story(
         LOOP,
         "The first poll() is the fencing point if offsets are pending.",
         "kip-447-race",
         CONSUMER,
     ),
-    seen(
+    by_look(
         LOOP,
         "The loop commits records and offsets in one transaction.",
         "kip-447-race",
         CONSUMER,
         returns("commitTransaction", "app-1"),
     ),
-    contradicted(
+    by_findings(
         PATH,
         "Brokers are upgraded to 2.4 first. Before that, a newer request is fenced.",
         "447-G",
         "447-H",
         "447-Q",
     ),
-    kept(
+    by_story(
         PATH, "With two rolling bounces no record is processed twice.", "kip-447-two-bounces", KAFKA
     ),
-    kept(
+    by_story(
         PATH,
         "One rolling bounce is enough (the text says that it is not).",
         "kip-447-one-bounce",

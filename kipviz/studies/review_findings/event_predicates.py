@@ -59,7 +59,7 @@ def returns(call: str, application: str) -> Look:
     return look
 
 
-def answered(response: type[Message], error: Errors) -> Look:
+def answers_with(response: type[Message], error: Errors) -> Look:
     """Return a predicate for a response with an error."""
 
     def look(world: World, events: Sequence[Event]) -> bool:
@@ -97,12 +97,12 @@ def commits(partition: str, value: str) -> Look:
     """Return a predicate for a committed record with a value in a partition."""
 
     def look(world: World, events: Sequence[Event]) -> bool:
-        return value in committed(world, partition)
+        return value in committed_values(world, partition)
 
     return look
 
 
-def committed(world: World, partition: str) -> tuple[str, ...]:
+def committed_values(world: World, partition: str) -> tuple[str, ...]:
     """Return the values that a read_committed consumer gets from a partition."""
     log = world.logs[partition]
     return tuple(

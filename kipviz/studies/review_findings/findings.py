@@ -2,7 +2,7 @@
 
 A finding that a design can have is searched: a design with what the text says, and the shortest run that breaks a
 property. One that every design has is looked for in a story. One that is about numbers is counted. One that is about
-the words alone, or needs what the model lacks, says so. Nothing here states a result: `shown` computes it.
+the words alone, or needs what the model lacks, says so. Nothing here states a result: `show_finding` computes it.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Shown(msgspec.Struct, frozen=True, eq=False):
         return f"{self.verdict} after {self.steps} steps" if self.run is not None else self.verdict
 
 
-def shown(
+def show_finding(
     finding: Finding,
     bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
     progress: ProgressTold | None = None,
@@ -139,9 +139,9 @@ def demonstrate_all(
     """Compute findings one by one; `progress` is called for each one and its search, and can stop them."""
     for finding in findings:
         if progress is None:
-            yield shown(finding)
+            yield show_finding(finding)
         elif progress(finding.name, 0, 0):
-            yield shown(finding, progress=partial(progress, finding.name))
+            yield show_finding(finding, progress=partial(progress, finding.name))
         else:
             return
 

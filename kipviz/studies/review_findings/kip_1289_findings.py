@@ -419,7 +419,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Existing RPCs NOT changed, WriteTxnMarkers",
         "Every marker causes a scan for every group, even if its transaction involves no share group.",
         "as-written",
-        counting=tallies.walked_through,
+        counting=tallies.count_visits,
     ),
     Finding(
         "X24",

@@ -14,7 +14,7 @@ from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.studies.review_findings import session_tallies as tallies
 from kipviz.studies.review_findings.event_predicates import (
-    answered,
+    answers_with,
     closed_and_open,
     commits,
     sends,
@@ -68,7 +68,7 @@ FINDINGS: tuple[Finding, ...] = (
         "TransactionManager.EndTxnHandler changes both at once.",
         "kip-1310-counting-on",
         "kip-1310-next-epoch",
-        look=answered(ProduceResponse, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER),
+        look=answers_with(ProduceResponse, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER),
         against=KAFKA,
     ),
     Finding(

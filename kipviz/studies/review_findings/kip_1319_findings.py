@@ -10,7 +10,7 @@ from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import TxnOffsetCommitResponse
 from kipviz.studies.review_findings import group_tallies as tallies
-from kipviz.studies.review_findings.event_predicates import answered, sends, throws
+from kipviz.studies.review_findings.event_predicates import answers_with, sends, throws
 from kipviz.studies.review_findings.findings import Finding
 
 ITSELF = "KIP-1319 itself"
@@ -54,7 +54,7 @@ FINDINGS: tuple[Finding, ...] = (
         "the message of the exception differs between the versions.",
         "kafka",
         "kip-1319-stale",
-        look=answered(TxnOffsetCommitResponse, Errors.STALE_MEMBER_EPOCH),
+        look=answers_with(TxnOffsetCommitResponse, Errors.STALE_MEMBER_EPOCH),
         against=f"{KAFKA}, TransactionManager.TxnOffsetCommitHandler",
     ),
     Finding(

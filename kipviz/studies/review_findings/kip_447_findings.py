@@ -13,7 +13,7 @@ from kipviz.messages.groups.groups import OffsetFetchResponse, TxnOffsetCommit
 from kipviz.messages.transactions.transactions import InitProducerIdResponse
 from kipviz.studies.review_findings import group_tallies as tallies
 from kipviz.studies.review_findings.event_predicates import (
-    answered,
+    answers_with,
     returns,
     sends,
     throws_error,
@@ -65,7 +65,7 @@ FINDINGS: tuple[Finding, ...] = (
         "its members.",
         "kip-447-first-draft",
         "kip-447-two-copies",
-        look=answered(InitProducerIdResponse, Errors.ILLEGAL_GENERATION),
+        look=answers_with(InitProducerIdResponse, Errors.ILLEGAL_GENERATION),
         against=f"{MIDDLE} itself (Proposed Changes; Rejected Alternatives)",
     ),
     Finding(
@@ -86,7 +86,7 @@ FINDINGS: tuple[Finding, ...] = (
         "A new owner waits after every rebalance that happens during a transaction, also without an upgrade.",
         "kafka",
         "kip-447-race",
-        look=answered(OffsetFetchResponse, Errors.UNSTABLE_OFFSET_COMMIT),
+        look=answers_with(OffsetFetchResponse, Errors.UNSTABLE_OFFSET_COMMIT),
         against=f"{SECOND} (poll() is the fencing point); {KAFKA}, OffsetFetch version 7",
     ),
     Finding(
@@ -190,7 +190,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Kafka has no such error. The response to a request for stable offsets is UNSTABLE_OFFSET_COMMIT.",
         "kafka",
         "kip-447-race",
-        look=answered(OffsetFetchResponse, Errors.UNSTABLE_OFFSET_COMMIT),
+        look=answers_with(OffsetFetchResponse, Errors.UNSTABLE_OFFSET_COMMIT),
         against=f"{KAFKA}, UnstableOffsetCommitException",
     ),
     Finding(

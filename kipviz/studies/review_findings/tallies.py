@@ -146,7 +146,7 @@ def undeclared_errors(progress: ProgressTold | None = None) -> str:
     )
 
 
-def walked_through() -> str:
+def count_visits() -> str:
     """Return how many share-partitions a marker's hook visits, and how many of them the transaction involved."""
     story = scenario("kip-1289-share-commit")
     groups = 4
@@ -159,11 +159,11 @@ def walked_through() -> str:
     visits: list[int] = []
     rules = chosen.broker_rules()
 
-    def counted(held: tuple[str, ...]) -> tuple[str, ...]:
+    def count_visit(held: tuple[str, ...]) -> tuple[str, ...]:
         visits.append(len(held))
         return rules.marker_reach(held)
 
-    counting = msgspec.structs.replace(rules, marker_reach=counted)
+    counting = msgspec.structs.replace(rules, marker_reach=count_visit)
     model = ClusterModel(spec, counting, chosen.client_rules())
     trace = Trace.start(model)
     beats = tuple(

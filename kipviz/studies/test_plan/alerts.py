@@ -47,12 +47,12 @@ class Gauge(Value, frozen=True):
     staged: int
 
 
-def watched(design: str, *, commits: bool, lock_ms: int = LOCK_MS) -> Gauge:
-    """Return the metrics of the run that `undisturbed` makes with the same arguments."""
-    return _gauge(undisturbed(design, commits=commits, lock_ms=lock_ms))
+def measure_run(design: str, *, commits: bool, lock_ms: int = LOCK_MS) -> Gauge:
+    """Return the metrics of the run that `run_undisturbed` makes with the same arguments."""
+    return _gauge(run_undisturbed(design, commits=commits, lock_ms=lock_ms))
 
 
-def undisturbed(design: str, *, commits: bool, lock_ms: int = LOCK_MS) -> Trace:
+def run_undisturbed(design: str, *, commits: bool, lock_ms: int = LOCK_MS) -> Trace:
     """Run one batch of `kip-1289-small` up to its staging or its commit, and let time pass.
 
     `lock_ms` is group.share.record.lock.duration.ms. Without `commits` the producer does nothing after the staging, as
@@ -113,7 +113,7 @@ def never_raised() -> str:
         ),
         ("repaired, with a lock of 30 s", "repaired", LOCK_MS),
     ):
-        lasts = watched(design, commits=False, lock_ms=lock_ms).pending_ms
+        lasts = measure_run(design, commits=False, lock_ms=lock_ms).pending_ms
         raised = "the alert is raised" if lasts > ALERT_AFTER_MS else "no alert"
         told.append(f"{label}: at most {lasts / 1000:g} s, {raised}")
     return f"how long an abandoned batch is TX_PENDING: {'; '.join(told)}"
@@ -121,7 +121,7 @@ def never_raised() -> str:
 
 def raised_by_a_commit() -> str:
     """Return how many records of an undisturbed commit are counted as expired."""
-    written, repaired = (watched(name, commits=True) for name in (AS_WRITTEN, "repaired"))
+    written, repaired = (measure_run(name, commits=True) for name in (AS_WRITTEN, "repaired"))
     return (
         f"as written {written.expired} of {written.staged} records of an undisturbed commit leave "
         f"TX_PENDING because their lock ran out; repaired: {repaired.expired} of {repaired.staged}"

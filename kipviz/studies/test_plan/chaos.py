@@ -58,7 +58,7 @@ def sweep(design: str, story: str = STORY) -> Iterator[Crash]:
         before = _label(trace, steps, step + 1)
         for broker in scenario.spec.brokers:
             ended = go_on(at.take(CrashBroker(broker)).take(StartBroker(broker)), model)
-            yield Crash(step, before, broker, *judged(ended, model))
+            yield Crash(step, before, broker, *judge_run(ended, model))
 
 
 def _is_staging(event: Event) -> bool:
@@ -86,7 +86,7 @@ def go_on(trace: Trace, model: ClusterModel) -> Trace:
     return trace
 
 
-def judged(trace: Trace, model: ClusterModel) -> tuple[str, str]:
+def judge_run(trace: Trace, model: ClusterModel) -> tuple[str, str]:
     """Return the outcome of a run: kept, broken, or pending forever, and the reason."""
     atomic, pending = (
         prop.finding(state) for prop, state in zip(PROPERTIES, trace.observations, strict=True)

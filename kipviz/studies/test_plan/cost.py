@@ -18,7 +18,7 @@ from kipviz.messages.wire.frame import KINDS, bytes_of
 from kipviz.messages.wire.kind import Around
 from kipviz.records.placement import topic_of
 from kipviz.studies.counting.counted import RESPONSES
-from kipviz.studies.test_plan.rounds import PLAIN, WAYS, Round, Way, called, timed_round
+from kipviz.studies.test_plan.rounds import PLAIN, WAYS, Round, Way, call_step, timed_round
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 NEVER = "never"
@@ -156,7 +156,7 @@ def responses(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a val
     rows = []
     for label, design in RESPONSES[:3]:
         found = timed_round(Way(label, design), latencies)
-        begin = called_at(found)
+        begin = commit_step(found)
         rows.append(
             (
                 label,
@@ -182,9 +182,9 @@ def responses(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a val
     return heads, tuple(rows)
 
 
-def called_at(found: Round) -> int:
+def commit_step(found: Round) -> int:
     """Return the step at which a round calls commitTransaction()."""
-    step = called(found.timed, Call.COMMIT_TRANSACTION, found.polled)
+    step = call_step(found.timed, Call.COMMIT_TRANSACTION, found.polled)
     assert step is not None, f"{found.way.label}: no commit"
     return step
 

@@ -11,8 +11,8 @@ from kipviz.checking.timed.critical_path import (
     Latencies,
     Moment,
     Timed,
-    checked,
     run,
+    validate_latencies,
     with_timed_clock,
 )
 from kipviz.clients.application import Call, Line
@@ -67,7 +67,7 @@ WAYS = (
 class Round(Value, frozen=True):
     """One round: its run, and the steps at which its conditions were met (None: never).
 
-    `called` and `polled` are when poll() was called and returned records. `ended` is when commitTransaction() returned,
+    `call_step` and `polled` are when poll() was called and returned records. `ended` is when commitTransaction() returned,
     with `raised` as the name of its exception ("" if it committed). `visible` is when a read_committed consumer could
     read the output. `acknowledged` is when the share-partition start offset passed the records, or the group's offset
     was committed.
@@ -101,7 +101,7 @@ def model_of(spec: ClusterSpec, design: str, latencies: Latencies) -> ClusterMod
         BadLatency: if a latency is not valid.
         UnknownDesign: if there is no such design.
     """
-    work_ms = int(checked(latencies).work_ms)
+    work_ms = int(validate_latencies(latencies).work_ms)
     apps = tuple(app.but(work_ms=work_ms) for app in spec.applications)
     chosen = design_named(design)
     return ClusterModel(
@@ -126,7 +126,7 @@ def timed_round(way: Way, latencies: Latencies, records: int = 2) -> Round:
     )
     begun = first_call(timed, Call.POLL)
     polled = first_return(timed, Call.POLL, begun)
-    ended = returned(timed, Call.COMMIT_TRANSACTION, polled)
+    ended = return_step(timed, Call.COMMIT_TRANSACTION, polled)
     return Round(
         way,
         timed,
@@ -139,26 +139,26 @@ def timed_round(way: Way, latencies: Latencies, records: int = 2) -> Round:
     )
 
 
-def called(timed: Timed, call: Call, after: int = -1, name: str = APP) -> int | None:
+def call_step(timed: Timed, call: Call, after: int = -1, name: str = APP) -> int | None:
     """Return the first step after `after` at which an application makes a call, or None."""
     return timed.first(lambda m, _: has_called(m, name, call), after)
 
 
-def returned(timed: Timed, call: Call, after: int = -1, name: str = APP) -> int | None:
+def return_step(timed: Timed, call: Call, after: int = -1, name: str = APP) -> int | None:
     """Return the first step after `after` at which a call of an application returns, or None."""
     return timed.first(lambda m, _: has_returned(m, name, call), after)
 
 
 def first_call(timed: Timed, call: Call) -> int:
     """Return the first step at which the application makes a call; every round has one."""
-    found = called(timed, call)
+    found = call_step(timed, call)
     assert found is not None, f"no round without {call.value}()"
     return found
 
 
 def first_return(timed: Timed, call: Call, after: int) -> int:
     """Return the first step at which a call of the application returns; every round has one."""
-    found = returned(timed, call, after)
+    found = return_step(timed, call, after)
     assert found is not None, f"no round in which {call.value}() does not return"
     return found
 

@@ -21,7 +21,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import next_by_itself
-from kipviz.scenarios.setting_changes import changed
+from kipviz.scenarios.setting_changes import apply_changes
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
 
 STORY = "kip-1289-small-abort"
@@ -82,12 +82,12 @@ def model_of(design: str, limit: int) -> ClusterModel:
         records=((partition, first, tuple(f"r{number}" for number in range(RECORDS))),),
         applications=(app.but(program=programs.SHARE_LOOP, max_records=RECORDS),),
     )
-    spec, chosen = changed(spec, design_named(design), (f"delivery_count_limit={limit}",))
+    spec, chosen = apply_changes(spec, design_named(design), (f"delivery_count_limit={limit}",))
     budget = budget_of(f"expire_lock={ABORTS_PER_DELIVERY * limit}")
     return story.but(spec=spec).model(chosen, budget)
 
 
-def played(design: str, limit: int, tell: Tell) -> Played:
+def play_batch(design: str, limit: int, tell: Tell) -> Played:
     """Play until every record is archived or acknowledged, or the poison record was delivered too often.
 
     A lookup and a statement of the application alternate, each followed by everything that happens by itself.
@@ -127,7 +127,7 @@ def _with_program(world: World, program: tuple[Line, ...]) -> World:
 
 
 def _play_limit(words: str, design: str, limit: int, tell: Tell) -> tuple[Row, ...]:
-    found = played(design, limit, tell)
+    found = play_batch(design, limit, tell)
     archived, done = (
         set(found.into(state)) for state in (RecordState.ARCHIVED, RecordState.ACKNOWLEDGED)
     )

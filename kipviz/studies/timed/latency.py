@@ -49,7 +49,7 @@ from kipviz.studies.test_plan.rounds import (
     has_called,
     has_returned,
     model_of,
-    returned,
+    return_step,
     spec_of,
 )
 
@@ -166,7 +166,7 @@ def after_crash(way: Way, latencies: Latencies, *, to: str = OTHER_MEMBER) -> Re
         theirs = isinstance(action, Step) and action.application == OTHER
         return theirs and polled(timed) is None
 
-    def forced(timed: Timed) -> ClusterAction | None:
+    def choose_crash(timed: Timed) -> ClusterAction | None:
         if not timed.moments:
             return None
         last = timed.moments[-1]
@@ -175,7 +175,7 @@ def after_crash(way: Way, latencies: Latencies, *, to: str = OTHER_MEMBER) -> Re
         return CrashClient(APP) if crashed(timed) is None and _has_heard(last, staged) else None
 
     receiver = OTHER if to == OTHER_MEMBER else APP
-    return _redelivery(spec, way.design, latencies, receiver, crashed, withheld, forced)
+    return _redelivery(spec, way.design, latencies, receiver, crashed, withheld, choose_crash)
 
 
 def redelivery(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a value never changes
@@ -216,7 +216,7 @@ def redelivery(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a va
     return heads, tuple(rows)
 
 
-def aborted(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a value never changes
+def abort_delays(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a value never changes
     """Return how long an abort delays the next delivery of a record, by the state after the abort.
 
     Raises:
@@ -283,9 +283,9 @@ def behind_a_batch(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  
             time_max_ms=ROUND_MAX_MS,
         )
         begin = first_return(timed, Call.POLL, -1)
-        committed = returned(timed, Call.COMMIT_TRANSACTION, begin)
+        committed = return_step(timed, Call.COMMIT_TRANSACTION, begin)
         rows.append(
-            (words, design, *_waited(timed, begin, latencies), since(timed, committed, begin))
+            (words, design, *_render_waits(timed, begin, latencies), since(timed, committed, begin))
         )
     heads = (
         "connection",
@@ -297,7 +297,7 @@ def behind_a_batch(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  
     return heads, tuple(rows)
 
 
-def _waited(timed: Timed, after: int, latencies: Latencies) -> Iterator[str]:
+def _render_waits(timed: Timed, after: int, latencies: Latencies) -> Iterator[str]:
     """Yield for how long the first request of each kind waited at its broker before it was read."""
     free_ms = latencies.round_trip_ms / 2 + latencies.handling_ms
     for kind in (TxnOffsetCommit, EndTxn):
@@ -329,7 +329,7 @@ def _redelivery(
     withheld: Callable[[Timed, ClusterAction], bool],
     forced: Callable[[Timed], ClusterAction | None] | None,
 ) -> Redelivery:
-    def received(timed: Timed) -> int | None:
+    def find_receipt(timed: Timed) -> int | None:
         begin = begun(timed)
         if begin is None:
             return None
@@ -347,7 +347,7 @@ def _redelivery(
     )
     begin = begun(timed)
     assert begin is not None, f"{design}: what the wait begins with does not happen"
-    return Redelivery(timed, begin, received(timed))
+    return Redelivery(timed, begin, find_receipt(timed))
 
 
 def _has_heard(moment: Moment, responses: tuple[type, ...]) -> bool:

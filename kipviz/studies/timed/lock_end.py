@@ -38,7 +38,7 @@ from kipviz.studies.test_plan.rounds import (
     first_call,
     first_return,
     model_of,
-    returned,
+    return_step,
     spec_of,
 )
 
@@ -139,7 +139,7 @@ def cost_of(design: str, lock: int, timeout: int, latencies: Latencies) -> Cost:
 
     def withheld(timed: Timed, action: ClusterAction) -> bool:
         theirs = isinstance(action, Step) and action.application == OTHER
-        return theirs and returned(timed, Call.POLL) is None
+        return theirs and return_step(timed, Call.POLL) is None
 
     timed = run(
         model_of(spec, design, latencies),

@@ -145,7 +145,7 @@ def cluster(limits: Limits, situation: Situation) -> ClusterSpec:
     return plain.but(applications=(app,), budget=budget, clock=clock)
 
 
-def seen(limits: Limits, situation: Situation) -> Seen:
+def search_rival(limits: Limits, situation: Situation) -> Seen:
     """Search a situation of a rival completely.
 
     Raises:
@@ -174,7 +174,7 @@ def counting() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Return the table: a row for each rival, a column for each situation."""
     rows = []
     for limits in RIVALS:
-        found = [(seen(limits, each), each) for each in SITUATIONS]
+        found = [(search_rival(limits, each), each) for each in SITUATIONS]
         states = sum(what.states for what, _ in found)
         cells = [words(what, each) for what, each in found]
         rows.append((limits.label, limits.design, *cells, f"{states:,} states"))

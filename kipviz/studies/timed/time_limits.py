@@ -20,7 +20,7 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.expectations import AbortIsNoFailure
 from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.setting_changes import changed
+from kipviz.scenarios.setting_changes import apply_changes
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
 
 PINNED, TAKES_BACK = "repaired", "finding-D"
@@ -75,7 +75,7 @@ def shortest(design: str, timeout: int, work: int, tell: Tell = content) -> Shor
     return Shortest(high * STEP_MS, commits, searches)
 
 
-def predicted(design: str, timeout: int, work: int) -> int:
+def predict_lock(design: str, timeout: int, work: int) -> int:
     """Return the shortest lock, in whole steps, that the rule requires."""
     if design == PINNED:
         return STEP_MS
@@ -87,7 +87,7 @@ def predicted(design: str, timeout: int, work: int) -> int:
 
 def _beside_the_rule(design: str, timeout: int, work: int, tell: Tell) -> tuple[Row, ...]:
     """Return the shortest lock that was found, compared with the one that the rule requires."""
-    found, asked = shortest(design, timeout, work, tell), predicted(design, timeout, work)
+    found, asked = shortest(design, timeout, work, tell), predict_lock(design, timeout, work)
     commits = "commits" if found.commits else "never commits"
     same = "as the rule says" if found.lock == asked else f"the rule says {ms(asked)}"
     row = (LABELS[design], ms(timeout), ms(work), commits, ms(found.lock), same)
@@ -123,7 +123,7 @@ def outlives(design: str, aborts: int, limit: int, tell: Tell = content) -> bool
         "kip-1289-small-abort", (design,), Axis(LOCK, (10_000,)), Axis(LIMIT, (limit,)), STEP_MS
     )
     apps = tuple(a.but(program=programs.failing(aborts)) for a in story.spec.applications)
-    spec, chosen = changed(
+    spec, chosen = apply_changes(
         story.spec.but(applications=apps), design_named(design), asked.settings(10_000, limit)
     )
     model = story.but(spec=spec).model(chosen, budget_of(f"expire_lock={aborts + 1}"))
@@ -140,7 +140,7 @@ OUTLIVING = {
 }
 
 
-def _outlived(design: str, aborts: int, limit: int, tell: Tell) -> tuple[Row, ...]:
+def _abort_rows(design: str, aborts: int, limit: int, tell: Tell) -> tuple[Row, ...]:
     """Return what happens to a record after some aborts under a delivery limit, in words."""
     lives = outlives(design, aborts, limit, tell)
     what = "is delivered again" if lives else "is archived, though nobody failed"
@@ -154,7 +154,7 @@ OUTLIVING_PARTS = Parts(
     tuple(
         Part(
             f"{OUTLIVING[design]}, {aborts} aborts, limit {limit}",
-            partial(_outlived, design, aborts, limit),
+            partial(_abort_rows, design, aborts, limit),
         )
         for design in (BURNS, GIVES_BACK)
         for aborts, limit in ABORTS_AND_LIMITS

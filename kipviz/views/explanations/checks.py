@@ -13,7 +13,7 @@ from typing import Any
 from kipviz.brokers.checks import Check, Checked, Fact
 from kipviz.brokers.context import NOBODY
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.behaviour.naming import listed, number, short_name
+from kipviz.cluster.behaviour.naming import number, render_list, short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.messages.apis.api import Role
@@ -142,5 +142,5 @@ def words(fact: Fact) -> str:
         return number(fact)
     if isinstance(fact, tuple):
         each: tuple[Any, ...] = fact
-        return listed(tuple(short_name(v) if isinstance(v, str) else v for v in each))
+        return render_list(tuple(short_name(v) if isinstance(v, str) else v for v in each))
     return short_name(fact) if fact else "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.cluster.behaviour.naming import listed
+from kipviz.cluster.behaviour.naming import render_list
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.transactions.transactions import AddOffsetsToTxn
@@ -21,7 +21,7 @@ def uncompared_values(message: Message) -> Iterator[tuple[str, str]]:
             )
             yield "an open transaction is", "kept" if message.keep_prepared_txn else "aborted"
         case InitProducerIdOfGroup():
-            yield "assigned", listed(message.assigned)
+            yield "assigned", render_list(message.assigned)
         case AddOffsetsToTxn():
             yield "asked for", f"the offsets of {message.group_id}"
         case _:

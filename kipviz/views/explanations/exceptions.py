@@ -19,7 +19,7 @@ from kipviz.clients.exceptions import (
     Thrown,
     class_of,
     decode_error,
-    thrown,
+    exception_for,
 )
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import Holder
@@ -59,7 +59,7 @@ def exception_of(
     if request is ShareAcknowledge:
         # Source: ShareConsumerImpl.commitSync, AcknowledgementCommitCallback.
         return Thrown(class_of(error), REPORTED)
-    asks_again = thrown(request, error).kind == RETRIES
+    asks_again = exception_for(request, error).kind == RETRIES
     return Thrown(class_of(error), RETRIES if asks_again else HANDLED)
 
 
@@ -78,4 +78,4 @@ def _of_holder(holder: Holder) -> Thrown:
     kind = BY_STATE.get(holder.manager.state, ABORTS)
     if known is None:
         return Thrown(holder.error, kind)
-    return Thrown(thrown(request, known).exception, kind)
+    return Thrown(exception_for(request, known).exception, kind)

@@ -23,7 +23,7 @@ from kipviz.clients.sending.producer import is_plain
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.workers import seen_by
+from kipviz.clients.workers import swap_thread
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -37,8 +37,8 @@ from kipviz.cluster.actions import (
     TimeOutCall,
 )
 from kipviz.cluster.behaviour.behaviour import Guard
-from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, clause_of, looked_at
-from kipviz.cluster.behaviour.naming import listed, number, on_wire, short_name
+from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, clause_of, read_guards
+from kipviz.cluster.behaviour.naming import number, on_wire, render_list, short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing.clock import ms
 from kipviz.cluster.world import World, broker_host, host_of
@@ -67,7 +67,7 @@ from kipviz.messages.transactions.transactions import (
 from kipviz.views.explanations import checks
 from kipviz.views.explanations.client_clauses import clause_of_call
 from kipviz.views.explanations.coordinator_guards import uncompared_values
-from kipviz.views.explanations.operators import found_out
+from kipviz.views.explanations.operators import list_learned
 from kipviz.views.explanations.several_guards import waiting_for
 from kipviz.views.page_parts import Part
 from kipviz.views.role_cards import remaining_time
@@ -93,7 +93,7 @@ def why(model: ClusterModel, before: World, action: ClusterAction) -> Part:
 
 def _clause(before: World, action: ClusterAction) -> Clause:
     if isinstance(action, Step) and action.application in before.applications:
-        app = seen_by(before.applications[action.application], action.thread)
+        app = swap_thread(before.applications[action.application], action.thread)
         line, share = app.program[app.line], isinstance(app.consumer, ShareConsumer)
         session = client_of(app, line) is app.session
         return clause_of_call(line.call.value, share=share, session=session)
@@ -121,18 +121,18 @@ def clause_of_message(message: Message) -> Clause:
 def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:
     """Return the names and values that a step reads, then the checks of its handlers, in order."""
     made = checks.rows(checks.checks_of(model, world, action))
-    return (*_looked_at(model, world, action), *made)
+    return (*_read_guards(model, world, action), *made)
 
 
-def _looked_at(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:
+def _read_guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:
     """Return what a step reads besides the checks of its handlers."""
     match action:
         case Step(name, thread):
             known = world.applications.get(name)
-            return () if known is None else tuple(_call(seen_by(known, thread)))
+            return () if known is None else tuple(_call(swap_thread(known, thread)))
         case TimeOutCall(name, thread):
             yet = str(world.budget.max_block)
-            seen = seen_by(world.applications[name], thread)
+            seen = swap_thread(world.applications[name], thread)
             return (*_call(seen), ("calls that may time out yet", yet))
         case Send():
             return tuple(_sending(world, action))
@@ -143,9 +143,9 @@ def _looked_at(model: ClusterModel, world: World, action: ClusterAction) -> tupl
         case Tick():
             return tuple(remaining_time.later(world))
         case _:
-            own = tuple(looked_at(world, action))
+            own = tuple(read_guards(world, action))
             timed = BEHAVIOUR_OF[type(action)].shows_time_left
-            return (*own, *remaining_time.left(world, action)) if timed else own
+            return (*own, *remaining_time.list_time_left(world, action)) if timed else own
 
 
 # -- clients -----------------------------------------------------------------------------------
@@ -167,13 +167,13 @@ def _call(app: Application) -> Iterator[Guard]:
             yield "error", client.error
         return
     if isinstance(client, ExternalDatabase):
-        yield "in progress", listed(client.open_rows)
+        yield "in progress", render_list(client.open_rows)
         yield "in doubt", "yes" if client.in_doubt else "no"
         yield "stored state", str(client.prepared_txn_state) or "none"
         return
     if isinstance(client, ShareConsumer):
         yield "acknowledgement mode", "explicit" if client.explicit else "implicit"
-        yield "records held", listed(client.in_hand)
+        yield "records held", render_list(client.in_hand)
         if client.acknowledging.error is not Errors.NONE:
             yield "error", client.acknowledging.error.name
     elif isinstance(client, Consumer):
@@ -181,7 +181,7 @@ def _call(app: Application) -> Iterator[Guard]:
     if joins_group(client):
         counted = "generation" if is_classic(client) else "epoch"
         yield "member", f"{client.state.value}, {counted} {number(client.member_epoch)}"
-        yield "owns", listed(client.owned)
+        yield "owns", render_list(client.owned)
     if isinstance(client, Admin):
         yield "last error", client.error or "none"
     elif app.waiting:
@@ -219,7 +219,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
         case ListOffsets():
             yield from _list_offsets(message)
         case _ if names_several(message):
-            yield "groups", listed(groups_of(message))
+            yield "groups", render_list(groups_of(message))
         case _:
             yield from uncompared_values(message)
 
@@ -243,7 +243,7 @@ def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guar
     app = world.applications.get(host)
     yield from _errors(message)
     yield from _fetched_partitions(app, action.source, message)
-    yield from found_out(message)
+    yield from list_learned(message)
     if app is not None:
         yield from _answered_client(app, action.source, message)
         return
@@ -263,7 +263,7 @@ def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guar
             if known.producer_id in ended:
                 yield "state", known.state.value
                 missing = tuple(map(short_name, known.partitions))
-                yield "markers missing", listed(missing)
+                yield "markers missing", render_list(missing)
     else:
         yield from waiting_for(role, message)
 
@@ -294,7 +294,7 @@ def _fetched_partitions(app: Application | None, source: str, message: Message) 
         yield f"{fetched.partition}, fetch", fetched.error.name
         yield f"{fetched.partition}, acknowledgements", fetched.acknowledge_error.name
         offsets = tuple(record.offset for record in fetched.records)
-        yield f"{fetched.partition}, records", listed(offsets)
+        yield f"{fetched.partition}, records", render_list(offsets)
 
 
 def _answered_client(app: Application, source: str, message: Message) -> Iterator[Guard]:

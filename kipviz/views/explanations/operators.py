@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.cluster.behaviour.naming import listed, number, short_name
+from kipviz.cluster.behaviour.naming import number, render_list, short_name
 from kipviz.cluster.timing.clock import ms
 from kipviz.messages.cluster.acls import (
     DeleteAclsResponse,
@@ -31,14 +31,14 @@ from kipviz.messages.transactions.admin import (
 from kipviz.records.batches import NO_TIMESTAMP
 
 
-def found_out(message: Message) -> Iterator[tuple[str, str]]:
+def list_learned(message: Message) -> Iterator[tuple[str, str]]:
     """Yield what an operator, or a consumer, learns from a response, which may cover several groups."""
     if isinstance(message, OffsetFetchResponse):
         yield from _list_committed(message)
         return
     results = results_of(message) if isinstance(message, GroupsResponse) else ()
     if len(results) < 2:
-        yield from _found_out(message)
+        yield from _list_facts(message)
         return
     for each in results:
         yield each.group_id, each.error.name if each.error else _render_state(each)
@@ -62,7 +62,7 @@ def _tell_offset(fetched: FetchedOffset) -> str:
     return number(fetched.offset) if fetched.offset >= 0 else "no offset"
 
 
-def _found_out(message: Message) -> Iterator[tuple[str, str]]:
+def _list_facts(message: Message) -> Iterator[tuple[str, str]]:
     match message:
         case ListTransactionsResponse(transactions=found):
             for one in found:
@@ -71,7 +71,7 @@ def _found_out(message: Message) -> Iterator[tuple[str, str]]:
             yield "state", state.value
             if message.began_ms >= 0:
                 yield "began", f"{ms(message.began_ms)} ago"
-            yield "markers missing", listed(tuple(map(short_name, message.partitions)))
+            yield "markers missing", render_list(tuple(map(short_name, message.partitions)))
         case DescribeProducersResponse(producers=found):
             for p in found:
                 since = f"open since offset {p.start_offset}" if p.start_offset >= 0 else "not open"
@@ -81,14 +81,17 @@ def _found_out(message: Message) -> Iterator[tuple[str, str]]:
         case ShareGroupDescribeResponse(groups=(share_group,)) if share_group.state:
             yield "state", f"{share_group.state}, group epoch {share_group.epoch}"
             for member in share_group.members:
-                yield member.member_id, f"epoch {member.member_epoch}, {listed(member.partitions)}"
+                yield (
+                    member.member_id,
+                    f"epoch {member.member_epoch}, {render_list(member.partitions)}",
+                )
         case ListGroupsResponse(groups=groups):
             for group in groups:
                 yield group.group_id, f"{group.group_type}, {group.state}"
         case DescribeGroupsResponse() | ConsumerGroupDescribeResponse() if message.groups[0].state:
             yield "state", message.groups[0].state
             for described in message.groups[0].members:
-                yield described.member_id, listed(described.partitions)
+                yield described.member_id, render_list(described.partitions)
         case DescribeAclsResponse(acls=acls):
             for acl in acls:
                 yield (

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from kipviz.clients.workers import seen_by
+from kipviz.clients.workers import swap_thread
 from kipviz.cluster.actions import (
     ClusterAction,
     Deliver,
@@ -15,7 +15,7 @@ from kipviz.cluster.actions import (
     Send,
     Step,
 )
-from kipviz.cluster.behaviour.catalogue import label, named, sentence_of
+from kipviz.cluster.behaviour.catalogue import label, name_action, sentence_of
 from kipviz.cluster.behaviour.naming import on_wire, request_name, who
 from kipviz.cluster.timing.clock import ms
 from kipviz.cluster.world import World, host_of
@@ -72,7 +72,7 @@ from kipviz.messages.transactions.transactions import (
 from kipviz.records.batches import ABORT
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.explanations.maintenance_sentences import render_maintenance
-from kipviz.views.explanations.operators import found_out
+from kipviz.views.explanations.operators import list_learned
 from kipviz.views.tones import CALM, GONE, TONE_OF_RECORD, TONE_OF_STATE, WARNING
 
 DATABASE_WORDS = {
@@ -104,14 +104,14 @@ def title(world: World, action: ClusterAction) -> str:
     """Return a few words for an action, short enough for a lane and a button."""
     match action:
         case Step(application=name, thread=thread) if name in world.applications:
-            app = seen_by(world.applications[name], thread)
+            app = swap_thread(world.applications[name], thread)
             call = app.program[app.line].call.value
             return f"{call}() returns" if app.waiting else f"{call}()"
         case Send(source=source):
-            return f"{source.partition('/')[2]} sends {named(world, action).parts[1]}"
+            return f"{source.partition('/')[2]} sends {name_action(world, action).parts[1]}"
         case Receive(source=source):
             # A real client's connections have numbers, so its host says more.
-            return f"{host_of(source)} sends {named(world, action).parts[1]}"
+            return f"{host_of(source)} sends {name_action(world, action).parts[1]}"
         case _:
             return label(world, action)
 
@@ -204,7 +204,7 @@ def _answer_words(message: Message | None) -> str:
         return "nothing"
     name = type(message).__name__.removesuffix("Response")
     if isinstance(message, OffsetFetchResponse):
-        found = tuple(found_out(message))
+        found = tuple(list_learned(message))
         if len(found) > 1 or not error_in(message):
             return f"the response to {name}: {'; '.join(f'{of}: {told}' for of, told in found)}"
     if isinstance(message, ListOffsetsResponse) and not message.error and message.offset < 0:

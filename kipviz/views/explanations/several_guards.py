@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.cluster import dispatch
-from kipviz.cluster.behaviour.naming import listed, short_name
+from kipviz.cluster.behaviour.naming import render_list, short_name
 from kipviz.cluster.world import BrokerRole
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse
@@ -19,7 +19,10 @@ def waiting_for(role: BrokerRole, message: Message) -> Iterator[Guard]:
     results = message.results if isinstance(message, AddPartitionsToTxnResponse) else ()
     for each in role.asking if isinstance(role, KafkaApis) else ():
         if any(each.question == result.partitions for result in results):
-            yield "waits for it", f"Produce of {listed(tuple(map(short_name, each.partitions)))}"
+            yield (
+                "waits for it",
+                f"Produce of {render_list(tuple(map(short_name, each.partitions)))}",
+            )
     for waiting in dispatch.delayed_requests(role):
         asked = any(waiting.producer_id == result.producer_id for result in results)
         if asked and not waiting.settled:

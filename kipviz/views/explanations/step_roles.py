@@ -7,7 +7,7 @@ such as a share consumer's own acknowledgements, stay different.
 
 from __future__ import annotations
 
-from kipviz.clients.workers import seen_by
+from kipviz.clients.workers import swap_thread
 from kipviz.cluster.actions import ClusterAction, Deliver, Send, Step
 from kipviz.cluster.specs.session_config import SESSION
 from kipviz.cluster.world import World, host_of
@@ -20,7 +20,7 @@ def by_role(before: World, action: ClusterAction, words: Words) -> tuple[str, st
     """Return a step's title and sentence in a producer's words, or None if they are the same already."""
     match action:
         case Step(application=name):
-            app = seen_by(before.applications[name], action.thread)
+            app = swap_thread(before.applications[name], action.thread)
             call = app.program[app.line].call
             renamed = [(f"{call.value}()", f"{call.role.value}()")]
         case Send(source=source) | Deliver(source=source) if source.endswith(f"/{SESSION}"):

@@ -36,7 +36,7 @@ def pytest_source(run: Run, judged: Sequence[Judgement]) -> str:
     nodes = [run.trace.node(id_) for id_ in run.trace.line]
     kinds = sorted({type(node.action).__name__ for node in nodes[1:]})
     steps = "".join(
-        f"    # {number}. {render_comment(label(before.world, node.action))}\n    {written(node.action)},\n"
+        f"    # {number}. {render_comment(label(before.world, node.action))}\n    {render_action(node.action)},\n"
         for number, (before, node) in enumerate(pairwise(nodes), 1)
     )
     found = "".join(f"    {j.property!a}: ({j.status!a}, {j.step}),\n" for j in judged)
@@ -77,7 +77,7 @@ def test_{_name(run.scenario.name)}_under_{_name(run.design.name)}():
 """
 
 
-def written(action: ClusterAction) -> str:
+def render_action(action: ClusterAction) -> str:
     """Return an action as a Python expression."""
     return _call(action)
 

@@ -190,7 +190,7 @@ class _Drawing:
     def sentence(self, text: str) -> None:
         """Write the sentence of the step at which the reader stands."""
         self.foot = self.y
-        for line in wrapped(text, self.width - 28, 14, 600):
+        for line in wrap_words(text, self.width - 28, 14, 600):
             self.y += 20
             self.parts.append(_label(14, self.y, line, size=14, weight=600, anchor="start"))
 
@@ -208,7 +208,7 @@ class _Drawing:
     def _title(self) -> int:
         """Write the story's title, on as many lines as it needs, and its design; return the height below them."""
         room, y = self.width - 28, 5
-        for line in wrapped(self.payload["title"], room, 15, 700):
+        for line in wrap_words(self.payload["title"], room, 15, 700):
             y += 19
             self.parts.append(_label(14, y, line, size=15, weight=700, anchor="start"))
         y += 18
@@ -223,7 +223,7 @@ class _Drawing:
             x, room = self.x[lane["id"]], min(self.gap - 6, 190)
             name = _fit(lane["title"], room, 13, 680)
             self.parts.append(_label(x, above + 24, name, size=13, weight=680))
-            for n, line in enumerate(wrapped(lane.get("sub", ""), room, 12)):
+            for n, line in enumerate(wrap_words(lane.get("sub", ""), room, 12)):
                 below = max(below, above + 40 + 15 * n)
                 self.parts.append(_label(x, above + 40 + 15 * n, line, fill=DIM))
         return below + 10
@@ -242,7 +242,7 @@ class _Drawing:
         )
 
     def _band(self, text: str, ground: str, ink: str) -> None:
-        lines = wrapped(text, self.width - 28, 12, 650)
+        lines = wrap_words(text, self.width - 28, 12, 650)
         height = 8 + 16 * len(lines)
         self.y += 8
         box = f'width="{self.width}" height="{height}" fill="{ground}"'
@@ -420,7 +420,7 @@ def _fit(text: str, room: float, size: int, weight: int = 500) -> str:
     return f"{text}…" if text else ""
 
 
-def wrapped(text: str, room: float, size: int, weight: int = 500) -> list[str]:
+def wrap_words(text: str, room: float, size: int, weight: int = 500) -> list[str]:
     """Break a text into lines of a width in px; a wider word ends in an ellipsis."""
     lines = [""]
     for word in str(text).split():

@@ -12,7 +12,7 @@ from kipviz.views.reports.blocks import (
     Paragraph,
     TableCell,
     TextTable,
-    written,
+    render_markdown,
 )
 
 MEANING = (
@@ -24,7 +24,7 @@ MEANING = (
 
 def landscape_page(found: Landscape) -> str:
     """Return the tables of a landscape, and how much was searched."""
-    return written(landscape_blocks(found))
+    return render_markdown(landscape_blocks(found))
 
 
 def landscape_blocks(found: Landscape) -> Blocks:

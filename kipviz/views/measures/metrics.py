@@ -81,7 +81,7 @@ class Metrics:
         for event in events:
             if self._longest >= 0:
                 self._watch(event)
-            for name, count in counted(event):
+            for name, count in increased_counters(event):
                 before = self.card[name]["value"] if name in self.card else 0
                 self.card = {**self.card, name: _cells(name, before + count)}
 
@@ -110,7 +110,7 @@ def _cells(name: str, value: int) -> Cells:
     return {"value": value, "order": ORDER.index(name.partition(BETWEEN)[0])}
 
 
-def counted(event: Event) -> tuple[tuple[str, int], ...]:
+def increased_counters(event: Event) -> tuple[tuple[str, int], ...]:
     """Return the counters that an event increases, and by how much."""
     match event:
         case MessageSent(way="request", message=message):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from kipviz.checking.timed.ledger import APPLICATION_THREAD, Ledger, Owner
 from kipviz.core.values import Value
-from kipviz.views.exports.svg import EDGE, INK, SANS, plain, wrapped
+from kipviz.views.exports.svg import EDGE, INK, SANS, plain, wrap_words
 
 PANEL, BOX, BROKER, ROW, HEAD = 720, 240, 92, 16, 58
 TITLE = 14
@@ -109,7 +109,7 @@ def _in_words(box: Box) -> str:
 
 
 def _render_picture(drawn: Panel, left: int) -> str:
-    lines = wrapped(drawn.title, PANEL - 32, TITLE, 700)
+    lines = wrap_words(drawn.title, PANEL - 32, TITLE, 700)
     parts = [_text(left + 16, 26 + 18 * k, line, TITLE, 700) for k, line in enumerate(lines)]
     for process, y, height in drawn.processes:
         parts.append(_rect(left + 12, y, BOX + 28, height, "none", 8))

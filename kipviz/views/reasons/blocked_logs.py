@@ -29,7 +29,7 @@ ELSEWHERE = (
 )
 
 
-def blocked(
+def find_blocked(
     model: RebuiltModel, world: World, *, coordinators_complete: bool = False
 ) -> tuple[Blocked, ...]:
     """Return every open transaction of the users' logs, oldest first in each log.

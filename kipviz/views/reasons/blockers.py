@@ -158,7 +158,7 @@ def what_ends_transaction(world: World, partition: str, producer_id: int, epoch:
             f"{who} has decided {known.transactional_id}: {known.state.value}.", see=see
         )
     if known.state is S.ONGOING and partition in known.partitions and known.producer_epoch == epoch:
-        reason = _undecided(world, broker, known)
+        reason = _reason_undecided(world, broker, known)
         return reason.after(f"{who} has {known.transactional_id} ONGOING.", see=see)
     return Reason(
         (
@@ -205,7 +205,7 @@ def _unknown(world: World, producer_id: int) -> Reason:
     )
 
 
-def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
+def _reason_undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
     """Return which host has to end a transaction that is ONGOING."""
     name = known.transactional_id
     if known.pending_state is not None:
@@ -287,7 +287,7 @@ def _of_transaction(world: World, known: TransactionMetadata) -> Hold | None:
         app = _application(world, known.transactional_id)
         if app is not None and app.alive and not app.ended:
             return None
-        reason = _undecided(world, broker, known)
+        reason = _reason_undecided(world, broker, known)
         return _hold(card, ("state",), reason.after(f"{known.transactional_id} stays ONGOING."))
     if known.state not in PREPARED:
         return None
@@ -388,7 +388,7 @@ def _pending(
     see = _row(known)
     if known.state is S.ONGOING and known.producer_epoch == epoch:
         ongoing = f"Broker {home_broker} has {known.transactional_id} ONGOING."
-        return _undecided(world, home_broker, known).after(staged, ongoing, see=see)
+        return _reason_undecided(world, home_broker, known).after(staged, ongoing, see=see)
     decided = (staged, f"{known.transactional_id} is {known.state.value}.")
     on = model.context(world, broker)
     durable = bool(on.rules.staged_acks(staged_batches(pending_cells(share))))
@@ -462,7 +462,7 @@ def of_client(model: ClusterModel, world: World, app: Application) -> Hold | Non
 
 def _of_asking(world: World, app: Application, client: Client) -> Reason:
     if client.on_wire is None:
-        return _unsent(world, app, client.source)
+        return _reason_unsent(world, app, client.source)
     return _find_request(world, client.source, client.on_wire_broker, type(client.on_wire))
 
 
@@ -475,7 +475,7 @@ def _of_holder(world: World, app: Application) -> Reason:
     for batch in holder.accumulator.batches if isinstance(holder, Producer) else ():
         if batch.broker >= 0:
             return _find_request(world, holder.source, batch.broker, Produce)
-    return _unsent(world, app, holder.source)
+    return _reason_unsent(world, app, holder.source)
 
 
 def _of_bound(world: World, app: Application, source: str) -> Reason:
@@ -487,10 +487,10 @@ def _of_bound(world: World, app: Application, source: str) -> Reason:
         return _find_request(world, source, asked, Produce)
     if client is not None and client.on_wire is not None:
         return _find_request(world, source, client.on_wire_broker, type(client.on_wire))
-    return _unsent(world, app, source)
+    return _reason_unsent(world, app, source)
 
 
-def _unsent(world: World, app: Application, source: str) -> Reason:
+def _reason_unsent(world: World, app: Application, source: str) -> Reason:
     client = app.client_at(source)
     request = next_request(client) if client is not None else None
     name = type(request).__name__

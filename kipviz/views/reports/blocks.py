@@ -64,7 +64,7 @@ class TextTable(msgspec.Struct, frozen=True, tag_field="kind", tag="table"):
     heads: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
 
-    def fitted(self) -> TextTable:
+    def fit_page(self) -> TextTable:
         """Return the table in a form that fits a notebook's page: a wide one with few rows is transposed."""
         if len(self.heads) <= WIDE or not 0 < len(self.rows) <= FEW_ROWS:
             return self
@@ -107,7 +107,7 @@ def rows_of(rows: Iterable[Sequence[str]]) -> tuple[tuple[TableCell, ...], ...]:
     return tuple(tuple(map(TableCell, row)) for row in rows)
 
 
-def written(blocks: Iterable[Block]) -> str:
+def render_markdown(blocks: Iterable[Block]) -> str:
     """Return the page in Markdown."""
     return "\n\n".join(map(_render_block, blocks)) + "\n"
 
@@ -156,7 +156,7 @@ def _still(block: Block, pictures: Pictures, opened: str) -> str:
             words = escape(text, quote=False)
             return f"<p>{_CODE.sub(_IN_CODE, words) if code else words}</p>"
         case TextTable() as table:
-            caption, heads, rows = astuple(table.fitted())
+            caption, heads, rows = astuple(table.fit_page())
             names = "".join(f"<th {LEFT}>{breakable(head)}</th>" for head in heads)
             lines = (f"<tr>{''.join(map(_still_cell, row))}</tr>" for row in rows)
             head = f"<caption>{breakable(caption)}</caption>\n<thead><tr>{names}</tr></thead>"

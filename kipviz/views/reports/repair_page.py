@@ -10,7 +10,7 @@ from kipviz.views.reports.blocks import (
     Paragraph,
     TableCell,
     TextTable,
-    written,
+    render_markdown,
 )
 from kipviz.views.tones import TONE_OF_VERDICT
 
@@ -19,7 +19,7 @@ NOTHING = "none"
 
 def repair_page(found: Repair) -> str:
     """Return in Markdown what repairs a design, and what was tried."""
-    return written(repair_blocks(found))
+    return render_markdown(repair_blocks(found))
 
 
 def repair_blocks(found: Repair) -> Blocks:
@@ -46,7 +46,7 @@ def repair_blocks(found: Repair) -> Blocks:
     blocks.append(
         Paragraph(
             f"Tried are {_render_tried(asked)}, "
-            f"up to {asked.decisions_max} together: {', '.join(found.slots) or NOTHING}. {_left_out(asked)}"
+            f"up to {asked.decisions_max} together: {', '.join(found.slots) or NOTHING}. {_render_left_out(asked)}"
             f"A search visits at most {asked.states_max:,} states; “holds” means that it visited every one."
         )
     )
@@ -60,7 +60,7 @@ def _render_tried(asked: Question) -> str:
     return f"the decisions in which {asked.design} and {others} differ and that come up in this cluster"
 
 
-def _left_out(asked: Question) -> str:
+def _render_left_out(asked: Question) -> str:
     return "Other options of these slots are not. " if asked.others else ""
 
 
@@ -78,7 +78,7 @@ def _row(found: Repair, at: int, attempt: Attempt) -> tuple[TableCell, ...]:
 def _link(attempt: Attempt) -> str:
     if attempt.run is None:
         return ""
-    made = attempt.broken().run
+    made = attempt.find_break().run
     try:
         return permalink(made.at(made.trace.last()))
     except TooLong:

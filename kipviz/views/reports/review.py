@@ -35,8 +35,8 @@ from kipviz.views.reports.blocks import (
     Paragraph,
     TableCell,
     TextTable,
+    render_markdown,
     rows_of,
-    written,
 )
 from kipviz.views.tones import TONE_OF_VERDICT, Tone
 
@@ -61,12 +61,12 @@ LINK_MAX = 400
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table of plain texts."""
-    return written((TextTable("", tuple(heads), rows_of(rows)),)).rstrip("\n")
+    return render_markdown((TextTable("", tuple(heads), rows_of(rows)),)).rstrip("\n")
 
 
 def honest(searches: Iterable[TimersRan]) -> str:
     """Return the line below a table of verdicts: what "holds" means, and which timers expired when."""
-    return written((_honest(searches),)).rstrip("\n")
+    return render_markdown((_honest(searches),)).rstrip("\n")
 
 
 def _honest(searches: Iterable[TimersRan]) -> Paragraph:
@@ -75,7 +75,7 @@ def _honest(searches: Iterable[TimersRan]) -> Paragraph:
 
 def study_page(found: Answer) -> str:
     """Return one study: the question, the rivals side by side, and the first run of each violation."""
-    return written(study_blocks(found))
+    return render_markdown(study_blocks(found))
 
 
 def study_blocks(found: Answer) -> Blocks:
@@ -164,7 +164,7 @@ def reviews_page(all_shown: Iterable[tuple[Review, Shown]]) -> str:
         head = f"{review.title}: {len(rows)} {'findings' if len(rows) > 1 else 'finding'}"
         blocks += [Heading(2, head), Paragraph(review.about), _findings_table(review.title, rows)]
     line = _of_findings(shown for _, shown in found)
-    return written((*blocks, line, Paragraph(HOW_TO_OPEN, True)))
+    return render_markdown((*blocks, line, Paragraph(HOW_TO_OPEN, True)))
 
 
 def _of_findings(all_shown: Iterable[Shown]) -> Paragraph:
@@ -206,7 +206,7 @@ def _key(shown: Shown) -> str:
 
 def corners_page(all_told: Iterable[Told]) -> str:
     """Return the corner cases of KIP-1289: the claim, and what happens in each reading."""
-    return written(corners_blocks(all_told))
+    return render_markdown(corners_blocks(all_told))
 
 
 def corners_blocks(all_told: Iterable[Told]) -> Blocks:
@@ -261,7 +261,7 @@ def link_of(made: Run) -> str:
 
 def review(judged: Sequence[Judged]) -> str:
     """Return designs against properties, and a shortest run for every violation."""
-    return written(review_blocks(judged))
+    return render_markdown(review_blocks(judged))
 
 
 def review_blocks(judged: Sequence[Judged]) -> Blocks:
@@ -318,7 +318,7 @@ def render_run(judged: Judged, cell: Cell) -> Breaking:
 
 def saves_page(broken: Breaking, tried: Sequence[Decision]) -> str:
     """Return which single decisions save a run, in this run and in every interleaving."""
-    return written(saves_blocks(broken, tried))
+    return render_markdown(saves_blocks(broken, tried))
 
 
 def saves_blocks(broken: Breaking, tried: Sequence[Decision]) -> Blocks:
@@ -328,7 +328,7 @@ def saves_blocks(broken: Breaking, tried: Sequence[Decision]) -> Blocks:
         (
             TableCell(f"{d.slot}={d.option}", run=f"{d.slot}={d.option}"),
             TableCell(d.sentence),
-            TableCell(f"{d.verdict}; {_left_out(d)}", TONE_OF_VERDICT[d.verdict]),
+            TableCell(f"{d.verdict}; {_render_left_out(d)}", TONE_OF_VERDICT[d.verdict]),
             TableCell(d.searched, TONE_OF_VERDICT.get(d.searched_verdict, "open")),
         )
         for d in savers
@@ -348,7 +348,7 @@ def saves_blocks(broken: Breaking, tried: Sequence[Decision]) -> Blocks:
     return tuple(blocks)
 
 
-def _left_out(decision: Decision) -> str:
+def _render_left_out(decision: Decision) -> str:
     names = [m.name for m in decision.missing]
     if not names:
         return "every step happens again"
@@ -359,7 +359,7 @@ def _left_out(decision: Decision) -> str:
 
 def ablation_page(rows: Sequence[Ablated]) -> str:
     """Return what breaks first without some of Kafka's own rules, with the runs."""
-    return written(ablation_blocks(rows))
+    return render_markdown(ablation_blocks(rows))
 
 
 def ablation_blocks(rows: Sequence[Ablated]) -> Blocks:
@@ -399,7 +399,7 @@ def _render_without(row: Ablated) -> tuple[str, str, str]:
 
 def outcomes_page(found: Outcomes) -> str:
     """Return the outcomes of a scenario as a table, most frequent first."""
-    return written(outcomes_blocks(found))
+    return render_markdown(outcomes_blocks(found))
 
 
 def outcomes_blocks(found: Outcomes) -> Blocks:

@@ -9,7 +9,7 @@ from kipviz.brokers.membership.consumer_group import GroupMember
 from kipviz.brokers.transactions import producer_groups
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
-from kipviz.cluster.behaviour.naming import listed, number, short_name
+from kipviz.cluster.behaviour.naming import number, render_list, short_name
 from kipviz.cluster.timing.clock import ms
 from kipviz.cluster.world import BrokerRole
 from kipviz.records.batches import NO_TIMESTAMP
@@ -51,7 +51,7 @@ def offsets(role: BrokerRole | None) -> Card:
 def _of_generation(group: ClassicGroup, name: str) -> tuple[str, str]:
     """Return the assignment of a classic group's member, and what it waits for, in words."""
     member = group.members[name]
-    words = f"{'leader, ' if name == group.leader else ''}{listed(member.assigned)}"
+    words = f"{'leader, ' if name == group.leader else ''}{render_list(member.assigned)}"
     if member.joining is not None:
         return f"{words}; has joined the next generation", "pending"
     if member.syncing is not None:
@@ -62,9 +62,9 @@ def _of_generation(group: ClassicGroup, name: str) -> tuple[str, str]:
 
 def _member(member: GroupMember) -> tuple[str, str]:
     """Return a member's epoch, its partitions, and those that it must revoke, in words."""
-    words = f"epoch {member.epoch}, {listed(member.partitions)}"
+    words = f"epoch {member.epoch}, {render_list(member.partitions)}"
     if member.revoking:
-        words += f", revokes {listed(tuple(p for p, _ in member.revoking))}"
+        words += f", revokes {render_list(tuple(p for p, _ in member.revoking))}"
     return words, "calm" if member.state == STABLE else "pending"
 
 
@@ -81,7 +81,7 @@ def generation(role: TransactionCoordinator, name: str) -> tuple[str, str]:
         return NO_GENERATION
     seen = producer_groups.newest(role.assignments, mine.group_id)
     over = f", over: {seen} was seen" if seen > mine.generation else ""
-    words = f"{mine.generation} of {mine.group_id}{over}; has {listed(mine.assigned)}"
+    words = f"{mine.generation} of {mine.group_id}{over}; has {render_list(mine.assigned)}"
     return words, WARNING if over else CALM
 
 

@@ -12,7 +12,7 @@ from kipviz.clients.application import Application
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.network.network_partition import across
-from kipviz.cluster.network.paused_hosts import paused
+from kipviz.cluster.network.paused_hosts import list_paused
 from kipviz.cluster.world import World
 from kipviz.messages.errors import Errors
 from kipviz.views.page_parts import CutPart, HeadPart, Part
@@ -72,7 +72,7 @@ def _heads(world: World, subs: Mapping[str, str]) -> Iterator[tuple[str, str, st
     leads: dict[str, list[str]] = {}
     for partition, held in world.image.leaders.items():
         leads.setdefault(f"B{held.leader}", []).append(short_name(partition))
-    still = paused(world)
+    still = list_paused(world)
     up = {f"B{broker}" for broker in world.up}
     for lane, sub in subs.items():
         app = world.applications.get(lane)

@@ -186,7 +186,7 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
         case GroupTombstone(group_id=group, of=of):
             return group, f"tombstone: {of}"
         case MemberRecord(group_id=group, member_id=member, member_epoch=epoch):
-            return f"{group}, member {member}", f"member epoch {epoch}{_assigned(record)}"
+            return f"{group}, member {member}", f"member epoch {epoch}{_render_assigned(record)}"
         case GroupMetadataRecord(group_id=group, generation=generation):
             return group, f"generation {generation}{_members(record)}"
         case GroupEpochRecord(group_id=group, epoch=epoch):
@@ -280,7 +280,7 @@ def _members(record: GroupMetadataRecord) -> str:
     return f", led by {record.leader}: {'; '.join(each)}"
 
 
-def _assigned(record: MemberRecord) -> str:
+def _render_assigned(record: MemberRecord) -> str:
     """Return what a member has and must revoke, in words; empty lists are left out."""
     has = ", ".join(p for p, _ in record.assigned)
     gives = ", ".join(p for p, _ in record.revoking)

@@ -12,8 +12,8 @@ from kipviz.clients.program_source import number_in_source, source_of
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.clients.workers import every_thread, seen_by
-from kipviz.cluster.behaviour.naming import listed, number, short_name
+from kipviz.clients.workers import every_thread, swap_thread
+from kipviz.cluster.behaviour.naming import number, render_list, short_name
 from kipviz.cluster.world import BrokerRole, Connection, Envelope, RoleKey, host_of, is_loading
 from kipviz.core.table import Table
 from kipviz.core.values import Value
@@ -75,18 +75,18 @@ def clients(app: Application) -> Card:
     rows += _database(app)
     rows += _session(app)
     if isinstance(consumer, ShareConsumer):
-        rows.append(("holds", listed(consumer.in_hand), "calm"))
+        rows.append(("holds", render_list(consumer.in_hand), "calm"))
         rows.append(("share session", number(consumer.sessions.epoch), "calm"))
     else:
         rows.append(("position", number(consumer.position), "calm"))
     for further in app.share_consumers:
         if further is not consumer:
-            rows.append((f"{further.member_id} holds", listed(further.in_hand), "calm"))
+            rows.append((f"{further.member_id} holds", render_list(further.in_hand), "calm"))
     if joins_group(consumer):
         counted = "generation" if is_classic(consumer) else "epoch"
         words = f"{consumer.state.value}, {counted} {number(consumer.member_epoch)}"
         rows.append(("membership", words, TONE_OF_MEMBER.get(consumer.state, CALM)))
-        rows.append(("owns", listed(consumer.owned), "calm"))
+        rows.append(("owns", render_list(consumer.owned), "calm"))
     if app.ended:
         rows.append(("ended", app.ended, "warning"))
     return facts(rows)
@@ -129,7 +129,7 @@ def _operators(app: Application, client: Admin) -> list[Fact]:
         rows.append((where, f"epoch {p.producer_epoch}, {begins}", "calm"))
     if client.producers and not client.finding:
         names = tuple(f"producer id {p.producer_id}" for p in client.candidates)
-        rows.append(("would be aborted", listed(names), "warning" if names else "calm"))
+        rows.append(("would be aborted", render_list(names), "warning" if names else "calm"))
     if client.fenced[0] >= 0:
         taken = f"producer id {client.fenced[0]}, epoch {client.fenced[1]}"
         rows.append(("fenced with", taken, "calm"))
@@ -144,7 +144,7 @@ def _session(app: Application) -> list[Fact]:
     if session is None:
         return []
     tone = TONE_OF_PRODUCER.get(session.manager.state, CALM)
-    waits = listed(tuple(source.partition("/")[2] for source in session.held_back_by))
+    waits = render_list(tuple(source.partition("/")[2] for source in session.held_back_by))
     return [
         ("session", "closed" if session.closed else session.state_name, tone),
         ("session epoch", number(session.manager.producer_epoch), "calm"),
@@ -159,9 +159,13 @@ def _database(app: Application) -> list[Fact]:
         if not isinstance(client, ExternalDatabase):
             continue
         found += [
-            ("rows", listed(client.rows), "calm"),
+            ("rows", render_list(client.rows), "calm"),
             ("stored state", str(client.prepared_txn_state) or "none", "calm"),
-            ("in progress", listed(client.open_rows), "pending" if client.open_rows else "calm"),
+            (
+                "in progress",
+                render_list(client.open_rows),
+                "pending" if client.open_rows else "calm",
+            ),
             (
                 "in doubt",
                 "yes" if client.in_doubt else "no",
@@ -190,7 +194,7 @@ def of_application(app: Application, connections: Connections) -> Card:
         Owned(0, 0, "process", f"running, life {app.life}"),
         Owned(100, 1, "application thread", _describe_thread(app)),
         *(
-            Owned(101 + count, 1, f"thread {w.name}", _describe_thread(seen_by(app, w.name)))
+            Owned(101 + count, 1, f"thread {w.name}", _describe_thread(swap_thread(app, w.name)))
             for count, w in enumerate(app.workers)
         ),
     ]

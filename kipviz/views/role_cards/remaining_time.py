@@ -16,7 +16,7 @@ from kipviz.views.role_cards.card_rows import Card, Fact, facts
 UNDER_WAY = (Due.DELIVERY, Due.REPLICATION, Due.LOADING, Due.SENDING, Due.STEP)
 
 
-def left(world: World, action: ClusterAction) -> Iterator[tuple[str, str]]:
+def list_time_left(world: World, action: ClusterAction) -> Iterator[tuple[str, str]]:
     """Yield how much time a timer has left; nothing on an untimed clock."""
     deadline = deadline_of(world, action)
     if deadline is not None:

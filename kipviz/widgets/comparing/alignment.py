@@ -110,7 +110,7 @@ def differences(
     return found
 
 
-def compared(
+def compare_payloads(
     one: Shown,
     other: Shown,
     held: tuple[Line, Line],
@@ -143,7 +143,7 @@ def compared(
     }
 
 
-def renamed(left: Line, right: Line, pairs: Sequence[Sequence[int]], what: str) -> list[Part]:
+def find_renamed(left: Line, right: Line, pairs: Sequence[Sequence[int]], what: str) -> list[Part]:
     """Return the steps that are the same under another name, each pair of names once: ``{"at", "left", "right"}``."""
     found: dict[tuple[str, str], int] = {}
     for at, ((one, other), mark) in enumerate(zip(pairs, what, strict=True)):

@@ -9,7 +9,7 @@ import traitlets
 from kipviz.views.exports.svg import beside, svg
 from kipviz.views.page_parts import Part, Shown
 from kipviz.views.tones import SIGN_OF_STATUS
-from kipviz.widgets.comparing.alignment import compared, first_words, renamed
+from kipviz.widgets.comparing.alignment import compare_payloads, find_renamed, first_words
 from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.pages import payload as payloads
 from kipviz.widgets.pages import text_view
@@ -58,14 +58,14 @@ class Compare(Discoverable, WithCursor):
         self._names = names or (left["design"]["name"], right["design"]["name"])
         super().__init__(payload=self._held_together(lines), lines=list(lines), **traits)
 
-    def _held_together(self, lines: tuple[int, int]) -> Part:
+    def _align_branches(self, lines: tuple[int, int]) -> Part:
         """Align two branches; called again when others are chosen."""
         one, other = self._payloads
         self._left, self._right = (
             line_of(payload, payload.get("branches", []), number)
             for payload, number in zip(self._payloads, lines, strict=True)
         )
-        return compared(one, other, (self._left, self._right), lines, self._names)
+        return compare_payloads(one, other, (self._left, self._right), lines, self._names)
 
     def _why_nowhere(self, said: dict[str, object]) -> str:
         """Remove unknown branches from the page's values; return a sentence about them, or ""."""
@@ -88,7 +88,7 @@ class Compare(Discoverable, WithCursor):
     @property
     def renamed(self) -> list[Part]:
         """The steps that are the same under another name: their place and both names."""
-        return renamed(self._left, self._right, self.payload["pairs"], self.payload["marks"])
+        return find_renamed(self._left, self._right, self.payload["pairs"], self.payload["marks"])
 
     @cached_property
     def _fingerprint(self) -> str:

@@ -19,7 +19,7 @@ from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.core.traces.trace import Trace
 from kipviz.messages.message import Message
-from kipviz.scenarios.served_scenario import ServedScenario, renumbered
+from kipviz.scenarios.served_scenario import ServedScenario, renumber_lines
 from kipviz.serving.serve import Server, WentOn
 from kipviz.views.page_parts import Part
 from kipviz.views.payload import branch as tell_branch
@@ -129,7 +129,7 @@ class LiveLines(Lab):
 
     def _with_clients(self, served: Run, trace: Trace) -> Run:
         scenario = _clients_of(served)
-        scenario = scenario.but(lines=renumbered(scenario.lines, self._nodes))
+        scenario = scenario.but(lines=renumber_lines(scenario.lines, self._nodes))
         model = scenario.model(served.design)
         return msgspec.structs.replace(
             self._runs[0],
@@ -150,7 +150,7 @@ class LiveLines(Lab):
         self._growths += 1
         told |= {"asks": NO_PREDICTIONS, "at": at, "grown": self._growths}
         self.model = run.model
-        line.path, line.lives = path, lives.joined()
+        line.path, line.lives = path, lives.join_parent()
         lengthen(self.payload, told, line.lives.rows)
         self._grown(Growth(told))
 
@@ -211,10 +211,10 @@ class LiveLines(Lab):
             answer = super().respond(command)
             if isinstance(answer, Generator):
                 self._working = True
-                return self._undisturbed(answer)
+                return self._work_alone(answer)
             return _without_clients(answer)
 
-    def _undisturbed(self, work: Work) -> Work:
+    def _work_alone(self, work: Work) -> Work:
         """Work on a long request while the main branch does not grow: both would add to one run."""
         try:
             answer = yield from work

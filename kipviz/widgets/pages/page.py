@@ -53,17 +53,17 @@ def page(payload: Shown, branch: int = 0, step: int = 0, learned: Learned = NOTH
     code = MODULE.read_text(encoding="utf-8")
     module, entry = _module(code)
     sheet = sheet_of(code)
-    kind, data = _embedded(payload)
+    kind, data = _embed_payload(payload)
     fields = {
         "version": kipviz.__version__,
-        "title": _escaped(title_of(payload, learned.revealed)),
+        "title": _escape_text(title_of(payload, learned.revealed)),
         "words": "\n".join(_words(half, learned) for half in halves),
         "type": kind,
         "payload": data,
         "module": module,
         "entry": entry,
         "place": f"#step={step:d}&amp;branch={branch:d}",
-        "learned": _escaped(_encode_answers(payload, learned)),
+        "learned": _escape_text(_encode_answers(payload, learned)),
     }
     template = TEMPLATE.read_text(encoding="utf-8")
     script = _SCRIPT.search(template)
@@ -117,7 +117,7 @@ def _module(code: str) -> tuple[str, str]:
     return code[: found.start()], found[1]
 
 
-def _embedded(payload: Shown) -> tuple[str, str]:
+def _embed_payload(payload: Shown) -> tuple[str, str]:
     """Return a payload as the text of a script element that no text in it can close."""
     text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
     # Half a surrogate pair cannot be encoded in UTF-8; as a backslash escape it is valid JSON.
@@ -128,7 +128,7 @@ def _embedded(payload: Shown) -> tuple[str, str]:
     return "application/json", data.decode("utf-8").replace("<", "\\u003c")
 
 
-def _escaped(text: str) -> str:
+def _escape_text(text: str) -> str:
     """Escape a text for HTML; half a surrogate pair cannot be in a file and becomes a question mark."""
     return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
 
@@ -142,10 +142,10 @@ def _words(payload: Shown, learned: Learned) -> str:
     end = text_view.verdict_words(line, line.last)
     head = [title, f"design {design['name']} ({design['status']})", *told]
     if not rest:
-        return _preformatted([*head, end])
-    later = _preformatted([payload["title"], *rest, end])
-    return f"{_preformatted(head)}<details><summary>What happens</summary>{later}</details>"
+        return _preformat([*head, end])
+    later = _preformat([payload["title"], *rest, end])
+    return f"{_preformat(head)}<details><summary>What happens</summary>{later}</details>"
 
 
-def _preformatted(lines: list[str]) -> str:
-    return f"<pre>{_escaped(chr(10).join(lines))}</pre>"
+def _preformat(lines: list[str]) -> str:
+    return f"<pre>{_escape_text(chr(10).join(lines))}</pre>"

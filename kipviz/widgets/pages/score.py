@@ -44,7 +44,7 @@ class Score:
             if name in known and name not in self._revealed and isinstance(option, int):
                 self._kept[name] = 0 <= option < len(known[name]) and known[name][option]
         self._revealed |= {name for name in revealed if name in known}
-        self._revealed |= self._shown_at(branches, place)
+        self._revealed |= self._revealed_questions(branches, place)
         lines = [self._payload, *branches]
         held = {span["goal"] for line in lines for span in line.get("goals", [])}
         self._reached |= {goal for goal in reached if goal in held}
@@ -80,7 +80,7 @@ class Score:
                 known[f"{KINDS[kind]}{node}"] = [bool(right) for _, right, _ in options]
         return known
 
-    def _shown_at(self, branches: Sequence[Shown], place: tuple[int, int]) -> set[str]:
+    def _revealed_questions(self, branches: Sequence[Shown], place: tuple[int, int]) -> set[str]:
         """Return the story's questions that the cursor's position has revealed."""
         step = _on_main(branches, place)
         return {q["id"] for q in self._payload.get("questions", []) if step >= q["step"]}

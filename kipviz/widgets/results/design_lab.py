@@ -42,7 +42,7 @@ class Verdicts(ResultPage):
         Raises:
             LookupError: if the design breaks nothing, or was not judged.
         """
-        return stepper_of(render_run(*self._broken(design, prop)).run).last()
+        return stepper_of(render_run(*self._find_broken(design, prop)).run).last()
 
     def saves(self, design: str, prop: str = "", *, search: bool = True) -> Saves:
         """Find which single decision saves the run that `open` opens.
@@ -52,7 +52,7 @@ class Verdicts(ResultPage):
         Raises:
             LookupError: as `open` does.
         """
-        return saves_of(render_run(*self._broken(design, prop)), search=search)
+        return saves_of(render_run(*self._find_broken(design, prop)), search=search)
 
     def review(self, folder: str | os.PathLike[str]) -> tuple[str, ...]:
         """Write a folder for a mailing list: review.md, and a diagram and a trace of each violation.
@@ -69,7 +69,7 @@ class Verdicts(ResultPage):
         place.mkdir(parents=True, exist_ok=True)
         return write_pack(self.judged, place)
 
-    def _broken(self, design: str, prop: str) -> tuple[Judged, Cell]:
+    def _find_broken(self, design: str, prop: str) -> tuple[Judged, Cell]:
         for row in self.judged:
             for cell in row.cells:
                 if row.design == design and cell.verdict == BREAKS and prop in {"", cell.asked}:

@@ -69,7 +69,7 @@ class Landscape(ResultPage):
         Raises:
             LookupError: if nothing breaks there, or the cell was not searched.
         """
-        return stepper_of(self.found.broken(design, down, across).run).last()
+        return stepper_of(self.found.find_break(design, down, across).run).last()
 
     def map(self) -> go.Figure:
         """Return the map: a row for each design and value of one setting, a column for each value of the other."""

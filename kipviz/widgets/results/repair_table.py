@@ -60,7 +60,7 @@ class Repaired(ResultPage):
 
 
 def _open_attempt(attempt: Attempt) -> Stepper:
-    return stepper_of(attempt.broken().run).last()
+    return stepper_of(attempt.find_break().run).last()
 
 
 def repair(

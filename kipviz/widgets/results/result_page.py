@@ -22,8 +22,8 @@ from kipviz.views.reports.blocks import (
     ResultPayload,
     TextTable,
     keys_of,
+    render_markdown,
     still,
-    written,
 )
 from kipviz.widgets.stepping.stepper import Stepper
 
@@ -63,7 +63,7 @@ class ResultPage(ABC):
 
     def page(self) -> str:
         """Return the page in Markdown."""
-        return written(self.blocks())
+        return render_markdown(self.blocks())
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         bundle = ResultPanel(self)._repr_mimebundle_(**options)
@@ -91,7 +91,7 @@ class ResultPage(ABC):
 
     def payload(self) -> dict[str, Any]:
         """Return the data of the page as plain values."""
-        blocks = tuple(b.fitted() if isinstance(b, TextTable) else b for b in self.blocks())
+        blocks = tuple(b.fit_page() if isinstance(b, TextTable) else b for b in self.blocks())
         made: dict[str, Any] = msgspec.to_builtins(
             ResultPayload(blocks, self._pictures), enc_hook=_plain_name
         )

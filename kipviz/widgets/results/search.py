@@ -21,7 +21,7 @@ from kipviz.designs.design import Design
 from kipviz.properties.verdict import title_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
-from kipviz.scenarios.setting_changes import changed
+from kipviz.scenarios.setting_changes import apply_changes
 from kipviz.views.reports.blocks import Blocks, BrokenRun, Paragraph
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.progress import saying
@@ -175,7 +175,7 @@ def search(
     ]
     reductions = [reduction(name) for name in names]
     changes = (*((f"clock={clock}",) if clock else ()), *settings)
-    spec, under = changed(story.spec, chosen, changes)
+    spec, under = apply_changes(story.spec, chosen, changes)
     model = story.but(spec=spec).model(under, budget)
     with saying(_searching(states_max)) as go_on:
         explored = explore(model, states_max, go_on, reductions)

@@ -72,7 +72,7 @@ def copy_of(path: str | os.PathLike[str]) -> Path:
     return place.with_name(f".{place.name}.before")
 
 
-def recovered(path: str | os.PathLike[str], wrong: TraceFileError) -> tuple[Run, str]:
+def recover_run(path: str | os.PathLike[str], wrong: TraceFileError) -> tuple[Run, str]:
     """Read as much as possible of a damaged kept file, or the copy from before its last change.
 
     The damaged file is saved under another name. The second part of the result describes what was done.

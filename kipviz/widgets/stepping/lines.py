@@ -140,7 +140,7 @@ class Lab:
             others=tuple(runs[1:]),
             lines=lines,
             line=numbers.index(branch),
-            learned=learned.renamed(now, same),
+            learned=learned.renumber(now, same),
         )
 
     def another(

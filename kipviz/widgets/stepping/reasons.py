@@ -79,7 +79,7 @@ def causes_of(line: Line, step: int) -> tuple[tuple[int, str, str], ...]:
     )
 
 
-def blocked_at(
+def list_blocked(
     payload: Shown, branches: Sequence[Shown], number: int, step: int
 ) -> tuple[str, ...]:
     """Return what is blocked at a step, each in a sentence with its way out, worst first."""

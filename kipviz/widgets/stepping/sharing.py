@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from kipviz.checking.single_run.permalink import sealed
+from kipviz.checking.single_run.permalink import seal_link
 from kipviz.core.links.bits import bytes_of
 from kipviz.core.links.link import MARK_SIZE, Leg
 from kipviz.views.page_parts import Part, Shown
@@ -39,7 +39,7 @@ def permalink_of(payload: Shown, branches: Sequence[Shown], branch: int, step: i
     start = _mark({"mark": origin["start"]} if number else first[0])
     steps = line_of(payload, branches, branch).steps
     here = min(step, len(steps) - 1)
-    return sealed(origin.get("head", ""), start, here, chain[::-1])
+    return seal_link(origin.get("head", ""), start, here, chain[::-1])
 
 
 def _tree(known: Mapping[int, Shown], number: int | None) -> int:

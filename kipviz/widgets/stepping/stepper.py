@@ -390,7 +390,7 @@ class Stepper(Discoverable, Asking, WithCursor):
 
     def holds_back(self) -> tuple[str, ...]:
         """Return what is blocked at the cursor: which host has to act, why, and the way out, worst first."""
-        return reasons.blocked_at(self.payload, self.known_branches, self.branch, self.step)
+        return reasons.list_blocked(self.payload, self.known_branches, self.branch, self.step)
 
     def permalink(self) -> str:
         """Return a line of text that opens this run at its current step: kipviz.open("kv2.…").
@@ -510,14 +510,14 @@ def with_words(bundle: Bundle, words: str, picture: str) -> Bundle:
     first, *rest = words.split("\n")
     folded = "<br>\n".join(escape(line.strip(), quote=False) for line in rest)
     page = f"<p>{image(picture, first)}</p>\n<details><summary>In words</summary>\n<p>{folded}</p></details>"
-    more = {"text/plain": wrapped(words), "text/html": page}
+    more = {"text/plain": wrap_lines(words), "text/html": page}
     if isinstance(bundle, tuple):
         contents, metadata = bundle
         return {**contents, **more}, metadata
     return None if bundle is None else {**bundle, **more}
 
 
-def wrapped(words: str) -> str:
+def wrap_lines(words: str) -> str:
     """Break lines between words: a viewer of a notebook that was not run would break them anywhere."""
     return "\n".join(
         fill(

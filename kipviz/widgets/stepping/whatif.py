@@ -225,7 +225,7 @@ def delay(here: Standing, command: Command) -> Told:
 
 def skip(here: Standing, command: Command) -> Told:
     """Skip the event of this step, and replay the rest as far as possible without it."""
-    event = _happened(here)
+    event = _event_here(here)
     course = here.course(here.at - 1)
     if event.action.KIND in ORDER:
         number = course.wire.next_on(event.action)
@@ -243,7 +243,7 @@ def skip(here: Standing, command: Command) -> Told:
 
 def move(here: Standing, command: Command) -> Told:
     """Move the event of this step to right before or right after another event of the branch."""
-    event = _happened(here)
+    event = _event_here(here)
     to, where = _step(here, command.get("to"), "the other event"), command.get("where", "after")
     if where not in ("before", "after"):
         raise ValueError(f"An event moves before or after another one, not {where!r} it.")
@@ -326,7 +326,7 @@ def run_on(here: Standing, command: Command) -> Generator[str, None, Told]:
 def run_until(here: Standing, command: Command) -> Generator[str, None, Told]:
     """Let dice choose what happens until a condition holds."""
     seed, steps = _dice(command)
-    wanted, found = _wanted(command)
+    wanted, found = _read_condition(command)
     course = here.course()
     worlds = [course.world]
 
@@ -377,7 +377,7 @@ def _dice(command: Command) -> tuple[int, int]:
 Asked = Callable[[World, Node], bool]
 
 
-def _wanted(command: Command) -> tuple[str, Asked]:
+def _read_condition(command: Command) -> tuple[str, Asked]:
     """Return the condition to run until: in words, and as a function that checks a step for it."""
     kind, words = command.get("kind", "any"), command.get("wanted")
     if not isinstance(kind, str) or kind not in UNTIL:
@@ -441,7 +441,7 @@ def _make_told(
     return Told(run, course.trace, name, f"{said}." if said else "", course.held, missing)
 
 
-def _happened(here: Standing) -> Again:
+def _event_here(here: Standing) -> Again:
     if here.at == 0:
         raise ValueError("Step 0 is the start: nothing happened in it that could be changed.")
     return here.event(here.at)

@@ -209,12 +209,12 @@ ASSIGNMENT = Schema(
 )
 
 
-def _versioned(schema: Schema, values: Struct) -> Encoded:
+def _encode_versioned(schema: Schema, values: Struct) -> Encoded:
     out = Writer()
     version = CONSUMER_PROTOCOL.to_bytes(2, "big")
     out.put(f"{schema.name}.version", "int16", version)
     out.append(encode(schema, CONSUMER_PROTOCOL, values))
-    return out.done()
+    return out.finish()
 
 
 def _by_name(partitions: tuple[str, ...]) -> tuple[Struct, ...]:
@@ -223,7 +223,7 @@ def _by_name(partitions: tuple[str, ...]) -> tuple[Struct, ...]:
 
 def subscription_bytes(m: Subscription) -> Encoded:
     """Encode the subscription that a member sends to the leader."""
-    return _versioned(
+    return _encode_versioned(
         SUBSCRIPTION,
         {
             "Topics": m.topics,
@@ -235,7 +235,7 @@ def subscription_bytes(m: Subscription) -> Encoded:
 
 def assignment_bytes(partitions: tuple[str, ...]) -> Encoded:
     """Encode the assignment that the leader sends to a member."""
-    return _versioned(ASSIGNMENT, {"AssignedPartitions": _by_name(partitions)})
+    return _encode_versioned(ASSIGNMENT, {"AssignedPartitions": _by_name(partitions)})
 
 
 def read_subscription(data: bytes) -> Subscription:

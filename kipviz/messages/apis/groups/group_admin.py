@@ -230,7 +230,7 @@ def _described_classic(m: model.DescribedClassicGroup, _: Around) -> Struct:
 
 
 def _encode_description(m: model.DescribedConsumerGroup, around: Around) -> Struct:
-    def held(partitions: tuple[str, ...]) -> Struct:
+    def encode_held(partitions: tuple[str, ...]) -> Struct:
         def topic(name: str, found: tuple[int, ...]) -> Struct:
             return {"TopicId": around.topic_id(name), "TopicName": name, "Partitions": found}
 
@@ -246,8 +246,8 @@ def _encode_description(m: model.DescribedConsumerGroup, around: Around) -> Stru
             ),
             **({"SubscribedTopicRegex": member.regex} if member.regex else {}),
             **({"RackId": member.rack} if member.rack else {}),
-            "Assignment": held(member.partitions),
-            "TargetAssignment": held(member.target),
+            "Assignment": encode_held(member.partitions),
+            "TargetAssignment": encode_held(member.target),
             "MemberType": CONSUMER_MEMBER,
         }
         for member in m.members

@@ -177,12 +177,12 @@ def _topics_of(
     if group.partitions is None:
         return None
 
-    def named(topic: str, found: tuple[int, ...]) -> Struct:
+    def encode_topic(topic: str, found: tuple[int, ...]) -> Struct:
         by_name = version <= NAMES_TOPICS
         name = {"Name": topic} if by_name else {"TopicId": around.topic_id(topic)}
         return {**name, "PartitionIndexes": found}
 
-    return indexes(group.partitions, named)
+    return indexes(group.partitions, encode_topic)
 
 
 def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.OffsetFetch, ...]:
@@ -234,13 +234,13 @@ def _offsets_of(group: model.FetchedGroup, version: int, around: Around) -> tupl
 def _reject(m: model.OffsetFetch, error: Errors) -> model.OffsetFetchResponse:
     """Return the response with one error: of each named partition, or of each group."""
 
-    def refused(group: model.OffsetFetchGroup) -> model.FetchedGroup:
+    def reject_group(group: model.OffsetFetchGroup) -> model.FetchedGroup:
         if error not in OF_AN_OFFSET or group.partitions is None:
             return model.FetchedGroup(error, group.group_id)
         offsets = tuple(model.FetchedOffset(each, error=error) for each in group.partitions)
         return model.FetchedGroup(Errors.NONE, group.group_id, offsets)
 
-    return model.OffsetFetchResponse(tuple(map(refused, m.groups)))
+    return model.OffsetFetchResponse(tuple(map(reject_group, m.groups)))
 
 
 def _fetches_all(m: model.OffsetFetch) -> bool:

@@ -328,7 +328,7 @@ def _decode_alter(fields: Struct, incoming: Incoming) -> tuple[model.AlterShareG
     return (model.AlterShareGroupOffsets(fields["GroupId"], starts),)
 
 
-def _altered(m: model.AlterShareGroupOffsetsResponse, around: Around) -> Struct:
+def _alter_results(m: model.AlterShareGroupOffsetsResponse, around: Around) -> Struct:
     results = {result.partition: result.error for result in m.results}
 
     def topic(name: str, found: tuple[int, ...]) -> Struct:
@@ -458,7 +458,7 @@ APIS = (
         request=model.AlterShareGroupOffsets,
         response=model.AlterShareGroupOffsetsResponse,
         request_bytes=RequestKind(ALTER_SHARE_GROUP_OFFSETS_REQUEST, _alter, decode=_decode_alter),
-        response_bytes=Kind(ALTER_SHARE_GROUP_OFFSETS_RESPONSE, _altered),
+        response_bytes=Kind(ALTER_SHARE_GROUP_OFFSETS_RESPONSE, _alter_results),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         appends=True,
