@@ -73,7 +73,7 @@ class Ledger(Part, frozen=True):
     cut: Open = Table.of()
     harm: Harm | None = None
 
-    def violated(self, reason: str, harm: Harm | None = None) -> Ledger:
+    def add_violation(self, reason: str, harm: Harm | None = None) -> Ledger:
         """Return the same ledger with a violation: its reason, and what it costs."""
         return self.but(broken=reason, harm=harm)
 
@@ -138,7 +138,7 @@ class Atomic:
             stores = fold(ledger.stores, outcome.events)
             ledger = ledger.but(stores=stores)
             if stores.torn and not ledger.broken:
-                ledger = ledger.violated(stores.torn, stores.harm)
+                ledger = ledger.add_violation(stores.torn, stores.harm)
         return ledger
 
     def finding(self, ledger: Ledger) -> Finding:
@@ -194,7 +194,7 @@ def _fold_acknowledgement(ledger: Ledger, key: str, batches: tuple[StateBatch, .
         for offset in range(batch.first, batch.last + 1):
             record = f"{partition}@{offset}"
             if not ledger.committed.get(record, 0):
-                return ledger.violated(
+                return ledger.add_violation(
                     f"{record} is acknowledged, but none of its outputs is committed: it is lost",
                     Harm.LOSS,
                 )
@@ -221,7 +221,7 @@ def _fold_decision(ledger: Ledger, event: TransactionDecided) -> Ledger:
         if ledger.committed.get(record, 0):
             ledger = ledger.but(owed=ledger.owed.without(record))
         elif not _is_open(ledger, record):
-            return ledger.violated(_LOST.format(record), Harm.LOSS)
+            return ledger.add_violation(_LOST.format(record), Harm.LOSS)
     return ledger
 
 
@@ -232,11 +232,11 @@ def _count_outputs(ledger: Ledger, ended: tuple[Output, ...]) -> Ledger:
             committed=ledger.committed.set(record, count), taken=ledger.taken.without(record)
         )
         if count > 1:
-            return ledger.violated(
+            return ledger.add_violation(
                 f"{record} has {count} committed outputs: it is duplicated", Harm.DUPLICATE
             )
         if record in ledger.free:
-            return ledger.violated(
+            return ledger.add_violation(
                 f"the output of {record} is committed, but the record is available to be delivered again",
                 Harm.AGAIN,
             )
@@ -249,12 +249,12 @@ def _fold_records(ledger: Ledger, event: RecordsMoved) -> Ledger:
         record = f"{event.partition}@{offset}"
         if _is_for_good(ledger, event) and not ledger.committed.get(record, 0):
             if not _is_open(ledger, record):
-                return ledger.violated(_LOST.format(record), Harm.LOSS)
+                return ledger.add_violation(_LOST.format(record), Harm.LOSS)
             ledger = ledger.but(owed=ledger.owed.set(record, True))
         if event.after not in FREE:
             free = free.without(record)
         elif ledger.committed.get(record, 0):
-            return ledger.violated(
+            return ledger.add_violation(
                 f"the output of {record} is committed, but {event.because} and made it "
                 f"{event.after.name}: it will be delivered again",
                 Harm.AGAIN,
@@ -293,7 +293,7 @@ def _fold_load(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
     """Compare a new leader's state with the outputs; a record without state is free."""
     for record in ledger.committed:
         if _is_forgotten(record, event):
-            return ledger.violated(
+            return ledger.add_violation(
                 f"the output of {record} is committed, but the new share-partition leader "
                 f"finds no trace of its acknowledgement: it will be delivered again",
                 Harm.AGAIN,
@@ -387,11 +387,11 @@ def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted, world: World)
         if not ledger.committed.get(record, 0) and not _is_hidden(world, event.partition, offset):
             passed = f"group {event.group_id} has read past {record}"
             if record in ledger.taken:
-                return ledger.violated(
+                return ledger.add_violation(
                     f"{passed}, which retention or DeleteRecords took from the log before an output of it was "
                     "committed: it can no longer be read, and no transaction lost it"
                 )
-            return ledger.violated(
+            return ledger.add_violation(
                 f"{passed}, but no output of it is committed: it is lost", Harm.LOSS
             )
     return ledger.but(read_to=ledger.read_to.set(place, event.offset))

@@ -61,7 +61,9 @@ def run_until_stuck(program) -> Run:
 
 def test_the_same_call_again_waits_for_the_same_result():
     run = run_until_stuck(COMMIT_AGAIN)
-    assert run.list_raised() == ["TimeoutException: commitTransaction() took longer than max.block.ms"]
+    assert run.list_raised() == [
+        "TimeoutException: commitTransaction() took longer than max.block.ms"
+    ]
     run.take(Step("app-1"))
     assert run.world.applications["app-1"].waiting
     run.quiet()
@@ -163,7 +165,9 @@ def test_on_a_timed_clock_a_call_comes_back_after_max_block_ms_and_not_before():
     while run.model.why_not(run.world, late) is not None:
         run.take(Tick())
     run.take(late)
-    assert run.list_raised() == ["TimeoutException: commitTransaction() took longer than max.block.ms"]
+    assert run.list_raised() == [
+        "TimeoutException: commitTransaction() took longer than max.block.ms"
+    ]
 
 
 def test_a_call_that_is_made_again_has_all_of_its_time_again():

@@ -262,9 +262,7 @@ def test_13_a_batch_that_came_back_too_often_travels_alone():
 
 def test_14_what_fails_again_travels_in_halves_and_alone_at_its_last_attempt():
     """SP.testAcquireRecordsHalvesBatchSizeOnEachFailureUntilSingleRecordOnLastAttempt (4.2, T)."""
-    place = SharePlace(batches=[(15, 34)], delivery_count_limit=7).load(
-        15, durable(15, 34, AVL, 4)
-    )
+    place = SharePlace(batches=[(15, 34)], delivery_count_limit=7).load(15, durable(15, 34, AVL, 4))
     for expected in HALVES:
         place.fetch("M1", 500)
         assert list_acquired(place) == expected

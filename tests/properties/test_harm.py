@@ -19,7 +19,7 @@ from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 
 def test_a_finding_has_what_the_violation_costs() -> None:
     assert Atomic().finding(Ledger(Table.of())) == Finding(HOLDS)
-    found = Atomic().finding(Ledger(Table.of()).violated("b has two outputs", Harm.DUPLICATE))
+    found = Atomic().finding(Ledger(Table.of()).add_violation("b has two outputs", Harm.DUPLICATE))
     assert found == Finding(BROKEN, "b has two outputs", Harm.DUPLICATE)
     torn = Stores(torn="a is in the database only", harm=Harm.LOSS)
     assert Agreement().finding(torn) == Finding(BROKEN, torn.torn, Harm.LOSS)

@@ -535,7 +535,9 @@ def test_the_share_partition_leader_reads_and_writes_what_was_recorded(recording
     run = Run(recording, _share("share-1", *ONE_BY_ONE))
     run.calls("share-1", 6)
     modelled = []
-    for m in run.list_delivered(ReadShareGroupState, WriteShareGroupState, ShareFetch, ShareAcknowledge):
+    for m in run.list_delivered(
+        ReadShareGroupState, WriteShareGroupState, ShareFetch, ShareAcknowledge
+    ):
         if isinstance(m, ReadShareGroupState):
             modelled.append(("read", m.leader_epoch))
         elif isinstance(m, WriteShareGroupState):
@@ -634,7 +636,9 @@ def test_a_restarted_broker_goes_on_from_its_logs_as_the_recorded_one_did(record
     run.take(StartBroker(1))
     run.quiet()
     assert run.calls("app-producer", 2) == ["", ""]
-    assert len(run.list_delivered(AddPartitionsToTxn)) == asked  # the log knows that the transaction is open
+    assert (
+        len(run.list_delivered(AddPartitionsToTxn)) == asked
+    )  # the log knows that the transaction is open
     assert run.calls("share-2", 3) == ["", "", ""]
     redelivered = [(r.offset, r.delivery_count) for r in run.world.applications["share-2"].records]
     (polled,) = [

@@ -30,7 +30,7 @@ from kipviz.messages.groups.classic_groups import (
 from kipviz.messages.message import Message
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Said, error_name
-from kipviz.recordings.replayed_roles.request_fields import decoded
+from kipviz.recordings.replayed_roles.request_fields import decode_request
 from kipviz.records.classic_groups import Subscription
 
 JOINS = "JOIN_GROUP"
@@ -85,7 +85,7 @@ def parts_of_request(exchange: Exchange) -> Iterator[Asking]:
         base = Asking(api, said["groupId"], said["memberId"], said.get("groupInstanceId") or "")
         yield base.but(client_id=exchange.client, named=exchange.response["memberId"])
         return
-    (message,) = decoded(exchange, {})
+    (message,) = decode_request(exchange, {})
     match message:
         case JoinGroup():
             yield Asking(

@@ -27,7 +27,7 @@ from kipviz.messages.shares.share_state import (
 from kipviz.recordings.judging.questions import list_by_key, state_batches_of
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Said, by_id, error_name, error_named
-from kipviz.recordings.replayed_roles.request_fields import decoded
+from kipviz.recordings.replayed_roles.request_fields import decode_request
 from kipviz.records.batches import Batch
 
 STATES = ("READ_SHARE_GROUP_STATE", "WRITE_SHARE_GROUP_STATE")
@@ -87,7 +87,7 @@ def member_request(exchange: Exchange, names: Mapping[str, str]) -> ShareFetch |
     Raises:
         KeyError, TypeError, ValueError: if the request lacks a field of its version.
     """
-    (message,) = decoded(exchange, names)
+    (message,) = decode_request(exchange, names)
     assert isinstance(message, ShareFetch | ShareAcknowledge)
     return message
 

@@ -58,7 +58,7 @@ from kipviz.recordings.replayed_roles.answer_text import (
     with_more,
 )
 from kipviz.recordings.replayed_roles.operators import OF_OPERATORS
-from kipviz.recordings.replayed_roles.request_fields import decoded, fields_in_log
+from kipviz.recordings.replayed_roles.request_fields import decode_request, fields_in_log
 from kipviz.records.placement import share_partition_key
 from kipviz.records.share_group_state import StateBatch
 
@@ -66,7 +66,7 @@ from kipviz.records.share_group_state import StateBatch
 
 
 def _init_producer_id(x: Exchange, names: Names) -> Taken:
-    (message,) = decoded(x, names)
+    (message,) = decode_request(x, names)
     answer = x.response
     identity = [("producer id", answer["producerId"]), ("epoch", answer["producerEpoch"])]
     if isinstance(message, InitProducerId2Pc):
@@ -92,7 +92,7 @@ def _identity(
 
 def _add_partitions(x: Exchange, names: Names) -> Taken:
     """Yield one transaction at a time: up to version 3 there is one, a client's."""
-    (message,) = decoded(x, names)
+    (message,) = decode_request(x, names)
     assert isinstance(message, AddPartitionsToTxn)
     answer = x.response
     if x.version <= LAST_OF_A_CLIENT:
@@ -126,13 +126,13 @@ def _added_partitions(reply: AddPartitionsToTxnResponse) -> Said:
 
 
 def _add_offsets(x: Exchange, names: Names) -> Taken:
-    (message,) = decoded(x, names)
+    (message,) = decode_request(x, names)
     assert isinstance(message, AddOffsetsToTxn)
     yield message.transactional_id, message, only(x.response["errorCode"])
 
 
 def _end_txn(x: Exchange, names: Names) -> Taken:
-    (message,) = decoded(x, names)
+    (message,) = decode_request(x, names)
     assert isinstance(message, EndTxn)
     answer = x.response
     # Below version 5 the answer has no identity.
@@ -143,7 +143,7 @@ def _end_txn(x: Exchange, names: Names) -> Taken:
 
 def _write_markers(x: Exchange, names: Names) -> Taken:
     answers = {m["producerId"]: m["topics"] for m in x.response["markers"]}
-    (message,) = decoded(x, names)
+    (message,) = decode_request(x, names)
     assert isinstance(message, WriteTxnMarkers)
     for marker in message.markers:
         told = sorted(
@@ -163,7 +163,7 @@ def _results(reply: WriteTxnMarkersResponse) -> Said:
 
 
 def _commit_offsets(x: Exchange, names: Names) -> Taken:
-    (message,) = decoded(x, names)
+    (message,) = decode_request(x, names)
     assert isinstance(message, OffsetCommit | TxnOffsetCommit)
     # The instance id is not compared, and a recording has the ids of its topics at its end.
     message = message.but(instance_id="")
@@ -192,7 +192,7 @@ def _each_offset(
 
 def _offset_fetch(x: Exchange, names: Names) -> Taken:
     """Yield one partition of one group at a time; before version 8 there is one group."""
-    (message,) = decoded(x, names)
+    (message,) = decode_request(x, names)
     assert isinstance(message, OffsetFetch)
     answers = [x.response] if x.version < OF_SEVERAL_GROUPS else x.response["groups"]
     for group, told in zip(message.groups, answers, strict=True):
@@ -228,7 +228,7 @@ def _read_offset(reply: OffsetFetchResponse) -> Said:
 
 
 def _group_heartbeat(x: Exchange, names: Names) -> Taken:
-    (message,) = decoded(x, names)
+    (message,) = decode_request(x, names)
     assert isinstance(message, ConsumerGroupHeartbeat)
     yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)
 
@@ -243,7 +243,7 @@ def _share_heartbeat(x: Exchange, names: Names) -> Taken:
     several, none_any_more = len(set(topics or ())) > 1, topics == () and said["memberEpoch"] > 0
     if error == 0 and (several or none_any_more):
         return
-    (message,) = decoded(x, names)
+    (message,) = decode_request(x, names)
     assert isinstance(message, ShareGroupHeartbeat)
     yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)
 
@@ -276,7 +276,7 @@ def list_by_key(x: Exchange, names: Names) -> Iterator[tuple[Any, Plain]]:
         for t in x.response["results"]
         for p in t["partitions"]
     }
-    for message in decoded(x, names):
+    for message in decode_request(x, names):
         assert isinstance(message, ShareStateMessage)
         yield message, answers[message.key]
 

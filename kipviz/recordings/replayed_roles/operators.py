@@ -36,7 +36,7 @@ from kipviz.recordings.replayed_roles.answer_text import (
     partitions_of,
     with_more,
 )
-from kipviz.recordings.replayed_roles.request_fields import decoded
+from kipviz.recordings.replayed_roles.request_fields import decode_request
 from kipviz.records.transaction_state import TransactionState
 
 # -- transactions ------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def _word(state: TransactionState) -> str:
 
 
 def _list_transactions(x: Exchange, names: Names) -> Taken:
-    (message,) = decoded(x, names)
+    (message,) = decode_request(x, names)
     answer = x.response
     assert isinstance(message, ListTransactions)
     # A duration is not compared: a request log does not show when a transaction began.
@@ -102,7 +102,7 @@ def _describe_producers(x: Exchange, names: Names) -> Taken:
         for t in x.response["topics"]
         for p in t["partitions"]
     }
-    for message in decoded(x, names):
+    for message in decode_request(x, names):
         assert isinstance(message, DescribeProducers)
         told = answers.get(message.partition)
         said = (("error", "no answer"),) if told is None else _active(told)
@@ -173,7 +173,7 @@ def _group_described(message: ShareGroupDescribe, reply: ShareGroupDescribeRespo
 
 def _describe_offsets(x: Exchange, names: Names) -> Taken:
     answers = {told["groupId"]: told for told in x.response["groups"]}
-    for message in decoded(x, names):
+    for message in decode_request(x, names):
         assert isinstance(message, DescribeShareGroupOffsets)
         told = answers[message.group_id]
         offsets = sorted(
@@ -201,7 +201,7 @@ def _offsets_described(
 
 
 def _alter_offsets(x: Exchange, names: Names) -> Taken:
-    (message,) = decoded(x, names)
+    (message,) = decode_request(x, names)
     answer = x.response
     assert isinstance(message, AlterShareGroupOffsets)
     results = sorted(
@@ -224,7 +224,7 @@ def _delete_offsets(x: Exchange, names: Names) -> Taken:
     """Yield one topic at a time; an error of the whole group applies to every topic."""
     answer = x.response
     answers = {t["topicName"]: t["errorCode"] for t in answer["responses"]}
-    for message in decoded(x, names):
+    for message in decode_request(x, names):
         assert isinstance(message, DeleteShareGroupOffsets)
         error = error_name(answers.get(message.topic, 0))
         yield message.group_id, message, with_more(answer["errorCode"], ("topic", error))
@@ -238,7 +238,7 @@ def _offsets_deleted(
 
 def _delete_groups(x: Exchange, names: Names) -> Taken:
     answers = {r["groupId"]: r["errorCode"] for r in x.response["results"]}
-    (message,) = decoded(x, names)
+    (message,) = decode_request(x, names)
     assert isinstance(message, DeleteGroups)
     for group in message.groups_names:
         yield group, message.but(groups_names=(group,)), with_more(answers[group])

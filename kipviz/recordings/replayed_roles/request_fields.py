@@ -60,7 +60,7 @@ def _value(field: Field, recorded: Plain) -> Any:
     return base64.b64decode(recorded) if field.item == "bytes" else recorded
 
 
-def decoded(exchange: Exchange, names: Names) -> tuple[Message, ...]:
+def decode_request(exchange: Exchange, names: Names) -> tuple[Message, ...]:
     """Return a recorded request as the model's messages; a topic with an unknown id has the id as its name.
 
     Raises:

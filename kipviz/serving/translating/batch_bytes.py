@@ -55,7 +55,7 @@ class ReadBatches:
     def __init__(self) -> None:
         self._found: dict[bytes, LoggedBatch | None] = {}
 
-    def logged(self, data: bytes) -> LoggedBatch | None:
+    def decode_batch(self, data: bytes) -> LoggedBatch | None:
         """Return the one batch of a partition, None for anything else."""
         if data not in self._found:
             try:
@@ -66,7 +66,7 @@ class ReadBatches:
 
     def read(self, data: bytes) -> ProducedBatch | None:
         """Return what the model has of the one batch of a partition, None for anything else."""
-        found = self.logged(data)
+        found = self.decode_batch(data)
         if found is None:
             return None
         producer = (found.producer_id, found.producer_epoch, found.base_sequence)

@@ -58,7 +58,7 @@ def _parts(request: ClientRequest) -> Iterator[_Part]:
                 # ReplicaManager.appendRecordsToLeader, for any client but the admin client.
                 yield _Part(place, index, f"{name}-{index}", FurtherErrors.INVALID_TOPIC_EXCEPTION)
                 continue
-            batch = request.batches.logged(data)
+            batch = request.batches.decode_batch(data)
             if batch is None:
                 yield _Part(place, index, f"{name}-{index}", FurtherErrors.CORRUPT_MESSAGE)
             else:
