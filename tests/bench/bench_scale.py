@@ -142,7 +142,7 @@ def main() -> None:
     courses = {name: Course(model) for name, model in models.items()}
     turns = [[course.turn() for course in courses.values()] for _ in range(TURNS)]
     figures = [[median(turn[c][f] for turn in turns) for c in range(len(courses))] for f in (0, 1)]
-    figures.append([course.kept() for course in courses.values()])
+    figures.append([course.measure_kept() for course in courses.values()])
     print(f"{'':<40}" + "".join(f"{name:>12}{'':>8}" for name in courses))
     for word, found in zip(WORDS, figures, strict=True):
         for told, row in ((word, found), ("  before", EARLIER[word])):

@@ -178,7 +178,7 @@ def test_a_dead_letter_says_in_headers_where_it_is_from_and_why():
 def test_archiving_holds_the_start_offset_until_the_copy_was_tried():
     place = reject_first()
     assert place.share.start_offset == 0
-    place.copied()
+    place.answer_copy()
     assert place.share.start_offset == 0  # until it is durable that the record is archived
     place.coordinator()
     assert place.share.start_offset == 1
@@ -190,7 +190,7 @@ def test_after_five_attempts_a_record_is_archived_without_a_copy():
     for attempt in range(1, 6):
         assert len(place.sent(Produce)) == attempt
         assert place.states(0, 0) == [ARCHIVING]
-        place.copied(Errors.NOT_LEADER_OR_FOLLOWER)
+        place.answer_copy(Errors.NOT_LEADER_OR_FOLLOWER)
     assert len(place.sent(Produce)) == 5
     place.refuses(Errors.UNKNOWN_SERVER_ERROR)
     assert place.share.start_offset == 1  # or until it is clear that it cannot be made so
@@ -201,7 +201,7 @@ def test_an_attempt_whose_answer_is_lost_is_made_again():
     place = reject_first()
     place.do(spl.on_dead_letter_answered(place.role, KEY, "0", None, place.on))
     assert len(place.sent(Produce)) == 2
-    place.copied()
+    place.answer_copy()
     assert place.share.start_offset == 0  # until it is durable that the record is archived
     place.coordinator()
     assert place.share.start_offset == 1
@@ -245,10 +245,10 @@ def test_a_new_leader_finds_what_is_archiving_and_copies_it_again():
     )
     (first,) = list_copied(place)
     assert dict(first.headers)["__dlq.errors.message"] == REJECTED
-    place.copied()
+    place.answer_copy()
     second = list_copied(place)[-1]
     assert dict(second.headers)["__dlq.errors.message"] == TOO_OFTEN
-    place.copied()
+    place.answer_copy()
     for _ in range(2):
         place.coordinator()
     assert place.share.start_offset == 2
@@ -258,7 +258,7 @@ def test_an_answer_for_an_object_that_was_dropped_is_nobodys():
     place = reject_first()
     place.do(spl.on_leadership_lost(place.role, "src-0", place.on))
     before = place.role
-    place.copied()
+    place.answer_copy()
     assert place.role is before
 
 
@@ -271,7 +271,7 @@ def test_a_release_at_the_limit_and_a_closed_session_give_up_as_well():
     place.coordinator()
     offsets = [dict(record.headers)["__dlq.errors.offset"] for record in list_copied(place)]
     assert offsets == ["0"]
-    place.copied()
+    place.answer_copy()
     assert dict(list_copied(place)[-1].headers)["__dlq.errors.offset"] == "1"
 
 

@@ -147,7 +147,7 @@ def test_only_the_object_that_asked_for_a_copy_hears_of_it() -> None:
     place.do(spl.on_dead_letter_answered(place.role, "g2:x:0", "0", answer, place.on))
     assert place.role == before
     assert place.states(0, 0) == [ARCHIVING]
-    place.copied()
+    place.answer_copy()
     assert not place.share.dead_letters
 
 

@@ -49,7 +49,7 @@ def copying() -> SharePlace:
     place.fetch("M1", 1)
     place.acknowledge("M1", batch_of(0, 0, REJECT))
     place.coordinator()
-    place.copied()
+    place.answer_copy()
     return place
 
 

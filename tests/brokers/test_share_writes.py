@@ -201,7 +201,7 @@ def test_a_copy_is_not_made_before_the_share_coordinator_knows_that_it_will_be()
 def test_an_answer_about_a_copy_that_is_not_made_changes_nothing() -> None:
     place = SharePlace(last=1, group=QUEUE).load()
     before = place.role
-    place.copied()
+    place.answer_copy()
     assert place.role == before
 
 

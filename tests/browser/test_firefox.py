@@ -153,11 +153,11 @@ def test_a_run_is_printed_on_several_sheets(opened, files):
     page = opened(files["broken"], 1280, 800)
     page.wait(SAID)
     # Firefox packs the list of its sheets: one sheet alone is less than half as large.
-    whole = len(page.printed())
+    whole = len(page.print_page())
     page.evaluate(
         "() => { for (const node of document.querySelectorAll('.kv-view, .kv-right')) node.remove(); }"
     )
-    assert whole > 1.5 * len(page.printed())
+    assert whole > 1.5 * len(page.print_page())
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (1440, 900)])

@@ -77,10 +77,10 @@ def test_send_waits_as_long_as_nobody_knows_the_topic_and_asks_after_each_back_o
     run = Run()
     assert run.waits
     assert run.producer.metadata == KnownTopics(True, (), run.producer.metadata.held, True)
-    assert (run.sent(Metadata), run.sent(Produce)) == (1, 0)
+    assert (run.count_sent(Metadata), run.count_sent(Produce)) == (1, 0)
     run.take(BACK_OFF)
     run.quiet()
-    assert run.sent(Metadata) == 2
+    assert run.count_sent(Metadata) == 2
     assert run.waits
 
 
@@ -92,7 +92,7 @@ def test_send_goes_on_when_the_topic_is_made_and_asks_no_more():
     run.take(Step("app-1"))
     assert run.producer.metadata == KnownTopics(True, ("output-A",))
     run.quiet()
-    assert (run.sent(Metadata), run.sent(Produce)) == (2, 1)
+    assert (run.count_sent(Metadata), run.count_sent(Produce)) == (2, 1)
 
 
 def test_after_max_block_ms_send_returns_and_the_next_call_throws():

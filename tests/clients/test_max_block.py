@@ -68,7 +68,7 @@ def test_the_same_call_again_waits_for_the_same_result():
     assert run.world.applications["app-1"].waiting
     run.quiet()
     run.take(Step("app-1"))
-    assert run.sent(EndTxn) == 1
+    assert run.count_sent(EndTxn) == 1
     assert len(run.list_raised()) == 1
     assert run.world.applications["app-1"].producer.manager.timed_out == ""
 

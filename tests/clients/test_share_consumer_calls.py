@@ -98,7 +98,7 @@ def test_commit_async_comes_back_at_once_and_its_request_goes_before_the_next_fe
     assert next_broker(desk.consumer) == BROKER
     assert desk.wire() == acknowledges("g1", "M1", 1, "src-0", (batch(0, 1),))
     assert next_request(desk.consumer) is None  # one request at a time
-    desk.acknowledged()
+    desk.answer_acknowledge()
     assert not desk.consumer.done
     fetch = desk.wire()
     assert (fetch.session_epoch, fetch.first.acknowledgements) == (2, ())
@@ -107,7 +107,7 @@ def test_commit_async_comes_back_at_once_and_its_request_goes_before_the_next_fe
 def test_the_callback_is_told_in_the_next_call_what_became_of_the_records():
     desk = Desk(POLL, says(ACCEPT), ASYNC, ASYNC).poll_records(0, 1).step(2)
     desk.wire()
-    desk.acknowledged(Errors.INVALID_RECORD_STATE)
+    desk.answer_acknowledge(Errors.INVALID_RECORD_STATE)
     assert not desk.told
     desk.step()
     assert desk.told == [(0, 1, "INVALID_RECORD_STATE")]
@@ -125,7 +125,7 @@ def test_the_callback_hears_of_what_went_along_with_a_fetch_when_poll_comes_back
 def test_without_a_callback_nothing_is_remembered():
     desk = Desk(POLL, says(ACCEPT), COMMIT, callback=False).poll_records(0).step(2)
     desk.wire()
-    desk.acknowledged().step()
+    desk.answer_acknowledge().step()
     assert (desk.told, desk.consumer.acknowledging.completed) == ([], ())
 
 
@@ -161,7 +161,7 @@ def test_one_record_is_acknowledged_by_its_offset():
 def test_renewed_records_come_back_by_the_next_poll_once_the_broker_has_said_yes():
     desk = Desk(POLL, says(RENEW), COMMIT, POLL, says(ACCEPT), COMMIT).poll_records(0, 1).step(2)
     assert desk.wire().partitions[0].acknowledgements == (batch(0, 1, RENEW),)
-    desk.acknowledged().step(3)
+    desk.answer_acknowledge().step(3)
     assert [r.offset for r in desk.app.records] == [0, 1]
     desk.step(2)
     assert desk.wire().partitions[0].acknowledgements == (batch(0, 1),)
@@ -189,7 +189,7 @@ def test_close_sends_what_was_said_and_accepts_nothing_by_itself(explicit, last)
     desk = Desk(*lines, explicit=explicit).poll_records(0, 1).step(len(lines) - 1)
     assert next_broker(desk.consumer) == BROKER
     assert desk.wire() == acknowledges("g1", "M1", -1, "src-0", last)
-    desk.acknowledged().step()
+    desk.answer_acknowledge().step()
     assert desk.app.ended == "it ran to its last line"
 
 

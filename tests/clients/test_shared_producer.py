@@ -125,7 +125,7 @@ def test_the_same_call_of_another_thread_waits_for_the_same_result():
     run = both_in_a_transaction((P.SEND, P.COMMIT), (P.COMMIT, P.BEGIN)).goes(FIRST)
     run.take(FIRST, SECOND).quiet()
     assert [r.threads for r in run.producer.manager.results] == [("", "worker")]
-    assert len(run.sent(EndTxn)) == 1
+    assert len(run.list_sent(EndTxn)) == 1
     run.take(SECOND)
     assert [(r.threads, r.acked) for r in run.producer.manager.results] == [(("",), True)]
     # It is acknowledged: the worker goes on, although the first thread is in its call yet.
@@ -243,7 +243,7 @@ def test_an_abort_drops_what_a_send_has_left_and_ends_without_a_request():
     run.goes(FIRST, 3).goes(SECOND).goes(FIRST).goes(SECOND)
     assert run.producer.accumulator.stray
     run.goes(FIRST, 2)
-    assert (run.producer.accumulator.stray, run.sent(EndTxn)) == ((), [])
+    assert (run.producer.accumulator.stray, run.list_sent(EndTxn)) == ((), [])
     assert run.producer.manager.state is ProducerState.READY
 
 
@@ -258,7 +258,7 @@ def test_a_record_goes_along_with_a_commit_whose_end_waits_for_its_partition():
     assert run.raised[0].startswith("IllegalStateException: send(), because commitTransaction()")
     assert len(run.producer.accumulator.batches) == 2
     run.quiet().take(FIRST)
-    assert [r.value for m in run.sent(Produce) for r in batch_of(m).records] == ["f(a)", "f(b)"]
+    assert [r.value for m in run.list_sent(Produce) for r in batch_of(m).records] == ["f(a)", "f(b)"]
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_a_send_that_gets_room_when_its_transaction_is_over_throws_and_goes_alon
     assert run.why_not(SECOND) is None
     run.take(SECOND)
     assert run.raised[-1].startswith("IllegalStateException: send(), because commitTransaction()")
-    assert [r.value for m in run.sent(Produce) for r in batch_of(m).records] == ["f(a)", "f(b)"]
+    assert [r.value for m in run.list_sent(Produce) for r in batch_of(m).records] == ["f(a)", "f(b)"]
 
 
 def test_what_gets_room_behind_the_end_of_a_transaction_is_left():
@@ -370,7 +370,7 @@ def test_a_send_whose_topic_comes_in_time_goes_on_in_its_own_thread():
     while run.why_not(SECOND) is not None:
         run.take(next_by_itself(run.model, run.world) or BACK_OFF)
     run.take(SECOND).goes(FIRST)
-    assert [r.value for m in run.sent(Produce) for r in batch_of(m).records] == ["f(b)"]
+    assert [r.value for m in run.list_sent(Produce) for r in batch_of(m).records] == ["f(b)"]
     assert run.producer.manager.results == ()
 
 

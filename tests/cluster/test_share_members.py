@@ -91,13 +91,13 @@ def test_the_first_poll_joins_and_records_come_once_the_states_are_there():
 
 
 def test_two_members_get_a_partition_each_and_a_third_one_shares():
-    run = Run(cluster("app-1", "app-2", "app-3")).joined("app-1", "app-2", "app-3")
+    run = Run(cluster("app-1", "app-2", "app-3")).join("app-1", "app-2", "app-3")
     found = [run.consumer(name).subscription.assigned for name in ("app-1", "app-2", "app-3")]
     assert found == [("src-0",), ("src-1",), ("src-0",)]
 
 
 def test_close_leaves_the_group_and_the_others_get_the_partitions():
-    run = Run(cluster("app-1", "app-2", program=CLOSE)).joined("app-1", "app-2")
+    run = Run(cluster("app-1", "app-2", program=CLOSE)).join("app-1", "app-2")
     run.then("app-1 goes on").then("app-1 goes on")
     assert run.group.members.keys() == ("M2",)
     assert run.app("app-1").others["member"].state is MemberState.UNSUBSCRIBED
@@ -106,7 +106,7 @@ def test_close_leaves_the_group_and_the_others_get_the_partitions():
 
 
 def test_the_coordinator_takes_a_member_out_and_its_locks_stay():
-    run = Run(cluster("app-1", "app-2", partitions=1)).joined("app-1").joined("app-2")
+    run = Run(cluster("app-1", "app-2", partitions=1)).join("app-1").join("app-2")
     held = run.states()
     assert held["src-0", 100] == (RecordState.ACQUIRED, "M1")
     run.then("the session of M1 in g1 runs out at B1")
@@ -122,7 +122,7 @@ def test_the_coordinator_takes_a_member_out_and_its_locks_stay():
 
 
 def test_a_crashed_member_comes_back_as_another_one():
-    run = Run(cluster("app-1", partitions=1)).joined("app-1")
+    run = Run(cluster("app-1", partitions=1)).join("app-1")
     run.then("app-1 crashes").then("app-1 starts").then("app-1 goes on")
     assert run.group.members.keys() == ("M1", "M1#2")
 

@@ -323,7 +323,7 @@ def test_17_a_first_write_that_fails_does_not_keep_a_record_out_of_the_dead_lett
     (copy,) = place.sent(Produce)
     copied = [(batch.partition, len(batch.records)) for batch in copy.partition_data]
     assert copied == [("dlq.g1-0", 10)]
-    place.copied()
+    place.answer_copy()
     assert place.writes[-1].batches == (StateBatch(0, 9, ARCH, 2),)
     assert place.share.start_offset == 0  # until that is durable, or failed
     place.coordinator()

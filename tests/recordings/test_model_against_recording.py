@@ -333,7 +333,7 @@ def test_the_brokers_ask_and_answer_what_was_recorded(recording, looped):
     """Produce is left out: the recorded client sent its two records in two batches."""
     modelled = [
         _summarize(message)
-        for message in looped.sent(
+        for message in looped.list_delivered(
             AddPartitionsToTxn,
             AddPartitionsToTxnResponse,
             TxnOffsetCommit,

@@ -72,27 +72,27 @@ def case():
 
 def test_a_batch_before_leaves_its_sequence_and_its_protocol(case):
     case.sends(10, 20, 3, version=OLD).sends(30, 40, 4)
-    assert case.remembered() == {entry(3, bumps=False)}
+    assert case.list_remembered() == {entry(3, bumps=False)}
 
 
 def test_a_batch_that_came_meanwhile_may_have_been_first_or_not(case):
     case.sends(10, 20, 3).sends(25, 50, 1).sends(30, 40, 4)
-    assert case.remembered() == {entry(3), entry(1)}
+    assert case.list_remembered() == {entry(3), entry(1)}
 
 
 def test_what_the_log_takes_ends_it(case):
     case.sends(10, 20, 3).takes(25, batch(0)).sends(30, 40, 1)
-    assert case.remembered() == {()}
+    assert case.list_remembered() == {()}
 
 
 def test_a_marker_ends_it_but_for_one_of_its_own_epoch_under_transaction_version_2(case):
     case.takes(5, batch(0)).sends(10, 20, 0, epoch=1).takes(25, marker(1, 1)).sends(30, 40, 1, 1)
-    assert case.remembered() == {entry(0, epoch=1)}
+    assert case.list_remembered() == {entry(0, epoch=1)}
     older = Case().takes(5, batch(0)).sends(10, 20, 0, epoch=1, version=OLD)
     older.takes(25, marker(1, 1)).sends(30, 40, 1, epoch=1)
-    assert older.remembered() == {()}
+    assert older.list_remembered() == {()}
 
 
 def test_no_entry_is_made_where_the_transaction_is_open_or_the_epoch_is_an_older_one(case):
     case.takes(5, batch(0, epoch=1)).sends(10, 20, 5, epoch=1).sends(12, 22, 0, epoch=0)
-    assert case.sends(30, 40, 1, epoch=1).remembered() == {()}
+    assert case.sends(30, 40, 1, epoch=1).list_remembered() == {()}

@@ -56,7 +56,7 @@ class Compare(Discoverable, WithCursor):
             payloads.read(payload)
         self._payloads = (dict(left), dict(right))
         self._names = names or (left["design"]["name"], right["design"]["name"])
-        super().__init__(payload=self._held_together(lines), lines=list(lines), **traits)
+        super().__init__(payload=self._align_branches(lines), lines=list(lines), **traits)
 
     def _align_branches(self, lines: tuple[int, int]) -> Part:
         """Align two branches; called again when others are chosen."""
@@ -82,7 +82,7 @@ class Compare(Discoverable, WithCursor):
     def _on_lines(self, change: Change) -> None:
         if self.payload and change["new"] != self.payload["lines"]:
             left, right = change["new"]
-            self.payload = self._held_together((left, right))
+            self.payload = self._align_branches((left, right))
             self.__dict__.pop("_fingerprint", None)
 
     @property
