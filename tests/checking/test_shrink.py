@@ -115,7 +115,7 @@ class BrokenWhileApart:
     def __init__(self, *pairs: tuple[str, str]) -> None:
         self._pairs = pairs
 
-    def broken_by(self, actions: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    def cut_at_break(self, actions: tuple[Any, ...]) -> tuple[Any, ...] | None:
         held = [pair for a in actions if isinstance(a, Cut) for pair in across(a.one, a.other)]
         return actions if all(pair in held for pair in self._pairs) else None
 

@@ -237,8 +237,8 @@ def test_the_files_of_a_module_say_which_counts_tlc_has_to_find(tmp_path):
 
 def test_a_module_is_the_same_in_every_process():
     code = (
-        "from tests.checking.test_tla_modules import found, text_of; import hashlib;"
-        "print(hashlib.sha256(text_of(found('repaired')).encode()).hexdigest())"
+        "from tests.checking.test_tla_modules import search_story, text_of; import hashlib;"
+        "print(hashlib.sha256(text_of(search_story('repaired')).encode()).hexdigest())"
     )
     here = hashlib.sha256(text_of(search_story("repaired")).encode()).hexdigest()
     seed = "7" if os.environ.get("PYTHONHASHSEED") != "7" else "8"
