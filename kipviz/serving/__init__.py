@@ -9,7 +9,6 @@ SHARE GROUPS begin at the earliest offset, as with share.auto.offset.reset=earli
 Clients cannot read internal topics: a Fetch has the error TOPIC_AUTHORIZATION_FAILED for such a partition.
 RECORDS: a client reads the bytes that a client sent. The model keeps their values, of a long one the first 1,000 bytes,
 and neither keys, headers nor timestamps; a record that the model copies into a dead-letter queue has its value alone.
-NOT CHECKED: group.min.session.timeout.ms and its maximum, so that tests can use short sessions.
 NOT ENDED BY THE CLOCK: log.retention.ms, unused producer ids and transactional ids, offsets of unused groups.
 A saved run replays its steps, with its clients' names, versions and log lines; the bytes of its record batches are not
 in it. `kipviz.open(server)` follows the clients (`widgets.live`).

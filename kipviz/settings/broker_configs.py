@@ -120,6 +120,25 @@ GROUP_INITIAL_REBALANCE_DELAY_MS = SettingDef(
     asks="How many ms does an empty classic group wait for more members?",
     says="an empty classic group begins its first generation, or waits once more",
 )
+# The range in which a classic consumer may choose its session.timeout.ms.
+GROUP_MIN_SESSION_TIMEOUT_MS = SettingDef(
+    "group.min.session.timeout.ms",
+    BROKERS,
+    INT,
+    6_000,
+    "GroupCoordinatorConfig; GroupCoordinatorService.joinGroup",
+    unit="ms",
+    says="the shortest session that a member of a classic group may have",
+)
+GROUP_MAX_SESSION_TIMEOUT_MS = SettingDef(
+    "group.max.session.timeout.ms",
+    BROKERS,
+    INT,
+    1_800_000,
+    "GroupCoordinatorConfig; GroupCoordinatorService.joinGroup",
+    unit="ms",
+    says="the longest session that a member of a classic group may have",
+)
 GROUP_SHARE_MAX_SIZE = SettingDef(
     "group.share.max.size",
     BROKERS,
@@ -413,6 +432,8 @@ BROKER_CONFIGS: tuple[AnySetting, ...] = (
     GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS,
     TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS,
     GROUP_INITIAL_REBALANCE_DELAY_MS,
+    GROUP_MIN_SESSION_TIMEOUT_MS,
+    GROUP_MAX_SESSION_TIMEOUT_MS,
     GROUP_SHARE_MAX_SIZE,
     GROUP_SHARE_MAX_SHARE_SESSIONS,
     GROUP_CONSUMER_MAX_SIZE,

@@ -25,6 +25,7 @@ TOLD = {
     1: {"MaxWaitMs": 0},
     11: {
         "GroupId": "g",
+        "SessionTimeoutMs": 10_000,
         "ProtocolType": "consumer",
         "Protocols": ({"Name": "range", "Metadata": b"\0\0\0\0\0\1\0\6orders\xff\xff\xff\xff"},),
     },

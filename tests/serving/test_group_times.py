@@ -11,11 +11,17 @@ from kipviz.messages.apis.groups.classic_groups import SUBSCRIPTION
 from kipviz.messages.wire.codec import encode
 from kipviz.serving.served_spec import cluster_of
 from kipviz.serving.timing import group_times
+from kipviz.serving.translating import translate_groups
 from tests.patience import PATIENCE, until
 from tests.soaking import raw_client as raw
 from tests.soaking.raw_client import Client, Tally
 
 REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID = 27, 79, 25
+
+
+@pytest.fixture(autouse=True)
+def _short_sessions(monkeypatch):
+    monkeypatch.setattr(translate_groups, "LEAST_MS", 100)
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ group. WHERE IN KAFKA: GroupMetadataManager (classicGroupJoin, -Sync, -Heartbeat
 KIPS: KIP-62, KIP-134 (initial delay), KIP-345 (static members), KIP-394 (MEMBER_ID_REQUIRED).
 DURABILITY: the group is in memory, and in the log once a generation has its assignment; JoinGroup is answered at once,
 SyncGroup when that record is replicated.
-NOT MODELLED: a group.max.size that is lowered later, group.min.session.timeout.ms, the five minutes that a new member
-may wait in its first JoinGroup (here: its session), a record that cannot be written.
+NOT MODELLED: a group.max.size that is lowered later, the limits of session.timeout.ms (a served cluster checks them),
+the five minutes that a new member may wait in its first JoinGroup (here: its session), a record that cannot be written.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.groups.classic_groups import (
     NO_MEMBER,
+    SKIPS_ASSIGNMENT,
     Heartbeat,
     HeartbeatResponse,
     JoinGroup,
@@ -88,7 +89,7 @@ def on_join_group(
     members support; a member id that it names is a member's or pending; for a static member only the newest id is
     valid.
     DOES: a consumer without a member id gets one and has to join again with it, so that a lost response leaves no
-    member behind (KIP-394). A new member, the leader, or a member with another subscription starts a rebalance; it ends
+    member behind (KIP-394; clients before version 4 of the request are members at once). A new member, the leader, or a member with another subscription starts a rebalance; it ends
     when all members have joined, or when the time is over. A restarted static member takes over its place without a
     rebalance (KIP-345).
     ANSWERS: when the generation has started: with the generation and its leader; the leader also gets the members.
@@ -156,7 +157,8 @@ def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Itera
         holder = classic_group.holder_of(group, request.instance_id) if group is not None else ""
         yield report_value(f"who has the {GROUP_INSTANCE_ID.name}", holder or None)
     elif name == NO_MEMBER:
-        yield compare("member id", None, None, False, Errors.MEMBER_ID_REQUIRED)
+        fits = not request.needs_member_id
+        yield compare("member id", None, None, fits, Errors.MEMBER_ID_REQUIRED)
     elif group is None:
         yield compare("member id", name, None, False, Errors.UNKNOWN_MEMBER_ID)
     elif name in group.pending:
@@ -435,20 +437,18 @@ def _first_time(
     reply_to: ReplyTo,
     on: Context,
 ) -> Effects[GroupCoordinator]:
-    """Return a member id to a consumer without one; a new group is written to the log as empty."""
+    """Return a member id to a consumer without one, or add it at once; a new group is written to the log as empty."""
     group = known or ClassicGroup()
     me = me.but(named=me.named + 1)
     name = _name(me, request, on)
-    if request.instance_id:
-        before = classic_group.holder_of(group, request.instance_id)
-        request = request.but(member_id=name)
-        if before:
-            done = _replace_static_member(group, before, request, reply_to, on)
-        else:
-            done = _new(group, request, reply_to, on)
-    else:
+    before = classic_group.holder_of(group, request.instance_id)
+    if request.needs_member_id:
         answer = JoinGroupResponse(Errors.MEMBER_ID_REQUIRED, name)
         done = Done(group.but(pending=(*group.pending, name)), (Reply(reply_to, answer),))
+    elif before:
+        done = _replace_static_member(group, before, request.but(member_id=name), reply_to, on)
+    else:
+        done = _new(group, request.but(member_id=name), reply_to, on)
     if known is None:
         done = done.but(written=True)
     return effects(me, request.group_id, done, on)
@@ -517,6 +517,9 @@ def _replace_static_member(
         return complete_if_all_joined(group, on).after(Done(group, replies, checks=checks))
     group = group.but(members=group.members.set(name, member.but(joining=None)))
     answer = join_response(group, name).but(skip_assignment=name == leader)
+    if request.version < SKIPS_ASSIGNMENT and name == leader:
+        # An older leader would assign again, so it is told that its former member id leads.
+        answer = answer.but(skip_assignment=False, leader=before, members=())
     return Done(group, replies, written=True, then=Reply(reply_to, answer), checks=checks)
 
 

@@ -11,6 +11,9 @@ from kipviz.records.classic_groups import NO_GENERATION, RANGE, Subscription
 
 # The member id of a consumer without one (JoinGroupRequest.UNKNOWN_MEMBER_ID).
 NO_MEMBER = ""
+# The first version of JoinGroup in which a new member has to join again with the id that it got (KIP-394), and the
+# first one whose response can tell a leader to leave the assignment as it is (KIP-814).
+KNOWS_MEMBER_ID, SKIPS_ASSIGNMENT = 4, 9
 
 
 class Subscribed(Value, frozen=True):
@@ -33,7 +36,7 @@ class JoinGroup(Message, frozen=True):
 
     `client_id` is its client.id, which is in the header of the request: a new member's id is made from it.
     `instance_id` is its group.instance.id, "" for none. `protocols` are the assignors that it supports, the preferred
-    one first.
+    one first. `version` is the one that the client speaks.
     """
 
     API_KEY: ClassVar[int] = 11
@@ -44,6 +47,16 @@ class JoinGroup(Message, frozen=True):
     subscription: Subscription
     instance_id: str = ""
     protocols: tuple[str, ...] = (RANGE,)
+    version: int = 9
+
+    @property
+    def needs_member_id(self) -> bool:
+        """Whether its member has to join again with a member id; a static member is known by its group.instance.id.
+
+        Source: JoinGroupRequest.requiresKnownMemberId.
+        """
+        first = self.member_id == NO_MEMBER and not self.instance_id
+        return first and self.version >= KNOWS_MEMBER_ID
 
 
 class JoinGroupResponse(Message, frozen=True):

@@ -2,9 +2,10 @@
 
 A session starts again with each heartbeat that its coordinator accepts. A rebalance has its time from its beginning, a
 lock from its delivery. All of them are in a broker's memory: a new coordinator or leader starts them afresh. A classic
-member chooses its times with JoinGroup; those of the other groups are the brokers' defaults.
+member chooses its times with JoinGroup; those of the other groups are the brokers' defaults. A new member of a classic
+group that waits for its first generation has five minutes, because no heartbeat is expected of it yet.
 
-Source: ClassicGroupMember.sessionTimeoutMs and rebalanceTimeoutMs, ClassicGroup.rebalanceTimeoutMs,
+Source: GroupCoordinatorConfig.CLASSIC_GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicGroupMember.sessionTimeoutMs and rebalanceTimeoutMs, ClassicGroup.rebalanceTimeoutMs,
 GroupMetadataManager.scheduleConsumerGroupSessionTimeout, SharePartition.scheduleAcquisitionLockTimeout.
 """
 
@@ -38,6 +39,7 @@ from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.events import DELIVERED, MessageDelivered, MessageSent, RecordsMoved
 from kipviz.messages.groups.classic_groups import JoinGroupResponse, SyncGroupResponse
 
+NEW_MEMBER_MS = 5 * 60 * 1_000
 MEMBERS_MAX = 20_000  # the times of members that joined longer ago are the defaults again
 Running = tuple[RunOut | ExpireLock, object, int]
 
@@ -114,6 +116,9 @@ class GroupTimes:
         match timer:
             case MemberSession(member_id, group_id):
                 if group_id in role.classic_groups:
+                    member = role.classic_groups[group_id].members.get(member_id)
+                    if member is not None and member.is_new:
+                        return NEW_MEMBER_MS
                     asked = self._asked.get((group_id, member_id))
                     return asked[0] if asked else usual.session_timeout_ms
                 if group_id in role.share_groups:

@@ -13,5 +13,6 @@ class FurtherErrors(IntEnum):
     INVALID_TOPIC_EXCEPTION = 17
     INVALID_REQUIRED_ACKS = 21
     INVALID_GROUP_ID = 24
+    INVALID_SESSION_TIMEOUT = 26
     # The client has reached another cluster or broker than it meant (KIP-1242).
     REBOOTSTRAP_REQUIRED = 129

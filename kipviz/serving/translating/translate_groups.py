@@ -28,7 +28,13 @@ from kipviz.serving.translating.reply_context import (
     Replies,
     as_written,
 )
+from kipviz.settings.broker_configs import (
+    GROUP_MAX_SESSION_TIMEOUT_MS,
+    GROUP_MIN_SESSION_TIMEOUT_MS,
+)
 
+# The range of a classic member's session.
+LEAST_MS, MOST_MS = GROUP_MIN_SESSION_TIMEOUT_MS.default, GROUP_MAX_SESSION_TIMEOUT_MS.default
 NULLABLE_PROTOCOL = (
     7  # the version of a JoinGroup from which on a response without a protocol has none
 )
@@ -103,6 +109,8 @@ def join_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     said, groups = request.said, request.desk.groups
     if not said["GroupId"]:
         return Asked((), lambda _: _not_joined(request, FurtherErrors.INVALID_GROUP_ID))
+    if not LEAST_MS <= said["SessionTimeoutMs"] <= MOST_MS:
+        return Asked((), lambda _: _not_joined(request, FurtherErrors.INVALID_SESSION_TIMEOUT))
     asked = as_written(request, messages)
     times = (said["SessionTimeoutMs"], said.get("RebalanceTimeoutMs", -1))
     if said["MemberId"]:

@@ -313,6 +313,7 @@ def _decode_join(fields: Struct, incoming: Incoming) -> tuple[model.JoinGroup, .
         subscription,
         _decode_instance(fields),
         tuple(each["Name"] for each in protocols),
+        incoming.version,
     )
     return (message,)
 
