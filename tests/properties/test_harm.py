@@ -45,7 +45,7 @@ def test_other_words_of_a_reason_leave_the_program_at_fault(
         found = settle(*arguments)
         return found.but(what="something waits") if found.answer == FOR_EVER else found
 
-    monkeypatch.setattr(atomic.Ledger, "violated", other_words)
+    monkeypatch.setattr(atomic.Ledger, "add_violation", other_words)
     monkeypatch.setattr(seeded_run, "settle", settled)
     verdict = run(task)
     assert verdict.status == seeded_run.PROGRAM
