@@ -8,28 +8,14 @@ NOT MODELLED: hosts; the time until each broker learns of a change. Brokers are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from kipviz.core.values import Value
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.apis.rights import WRITE_ADDED, Need, Operation, Resource
-from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.group_admin import OffsetDelete
-from kipviz.messages.groups.groups import OffsetCommit, OffsetFetch, TxnOffsetCommit
-from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.groups.several_groups import named_groups
-from kipviz.messages.logs.list_offsets import ListOffsets
-from kipviz.messages.logs.producing import Fetch, Produce
 from kipviz.messages.message import Message
-from kipviz.messages.shares.share_admin import (
-    AlterShareGroupOffsets,
-    DeleteShareGroupOffsets,
-)
-from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
-from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
-from kipviz.messages.transactions.admin import DescribeProducers
 from kipviz.messages.transactions.transactions import AddPartitionsToTxn, named_transactions
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
@@ -113,64 +99,6 @@ def needs_of(message: Message) -> tuple[Need, ...]:
     return api_of(message).rights(message)
 
 
-# The requests that need a right to topics, which they name by partitions or by themselves.
-NamesTopics: TypeAlias = (
-    Produce
-    | Fetch
-    | ListOffsets
-    | Metadata
-    | OffsetFetch
-    | OffsetCommit
-    | TxnOffsetCommit
-    | OffsetDelete
-    | ConsumerGroupHeartbeat
-    | ShareGroupHeartbeat
-    | ShareFetch
-    | ShareAcknowledge
-    | TxnShareAcknowledge
-    | AddPartitionsToTxn
-    | DescribeProducers
-    | AlterShareGroupOffsets
-    | DeleteShareGroupOffsets
-)
-
-
-def _topics(m: NamesTopics) -> tuple[str, ...]:
-    """Return the topics that a request names; none if several partitions are acknowledged: their leader checks each."""
-    match m:
-        case ShareFetch():
-            partitions: Iterable[str] = m.names
-        case ShareAcknowledge(partitions=(only,)):
-            partitions = (only.partition,)
-        case ShareAcknowledge():
-            partitions = ()
-        case Metadata() | ConsumerGroupHeartbeat():
-            return tuple(m.topics or ())
-        case ShareGroupHeartbeat() | DeleteShareGroupOffsets():
-            return tuple(filter(None, m.topic.split(",")))
-        case OffsetCommit() | TxnOffsetCommit():
-            partitions = (each.partition for each in m.offsets)
-        case AlterShareGroupOffsets():
-            partitions = (partition for partition, _ in m.starts)
-        case AddPartitionsToTxn():
-            partitions = (p for each in m.transactions for p in each.partitions)
-        case OffsetDelete():
-            partitions = m.partitions
-        case Produce():
-            partitions = (batch.partition for batch in m.partition_data)
-        case TxnShareAcknowledge():
-            partitions = (part.partition for part in m.partitions)
-        case OffsetFetch():
-            partitions = (p for each in m.groups for p in each.partitions or ())
-        case Fetch():
-            partitions = (each.partition for each in m.partitions)
-        case ListOffsets() | DescribeProducers():
-            partitions = (m.partition,)
-        case _:
-            assert_never(m)
-    return tuple(dict.fromkeys(map(topic_of, partitions)))
-
-
 def named_resources(message: Message, resource: Resource) -> tuple[str, ...]:
     """Return the resources of one type that a request names."""
     match resource:
@@ -179,12 +107,17 @@ def named_resources(message: Message, resource: Resource) -> tuple[str, ...]:
         case R.GROUP:
             return named_groups(message)
         case R.TOPIC:
-            assert isinstance(message, NamesTopics), message
             return _topics(message)
         case R.CLUSTER:
             return (CLUSTER_NAME,)
         case _:
             assert_never(resource)
+
+
+def _topics(message: Message) -> tuple[str, ...]:
+    topics = api_of(message).topics
+    assert topics is not None, f"the row of {type(message).__name__} says no topics"
+    return topics(message)
 
 
 def principal_of(source: str) -> str:

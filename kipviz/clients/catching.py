@@ -10,7 +10,6 @@ from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CALLS, CONSTRUCTORS, INVALID_TXN_STATE, client_of
 from kipviz.clients.exceptions import (
     ABORTS,
-    COMMIT_FAILED,
     class_of,
     decode_error,
     exception_for,
@@ -19,10 +18,10 @@ from kipviz.clients.exceptions import (
 from kipviz.clients.kinds import Holder
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.transactions import external_database
-from kipviz.clients.transactions.producer_errors import ABORTABLE
+from kipviz.clients.transactions.producer_errors import client_errors
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.cluster.coordinators import FindCoordinator
-from kipviz.messages.groups.groups import OffsetCommit, TxnOffsetCommit
+from kipviz.messages.groups.groups import TxnOffsetCommit
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions.transactions import (
@@ -72,7 +71,7 @@ def catchable(call: Call) -> tuple[str, ...]:
     """
     named = set(_NAMED.get(call, ()))
     for request in _REQUESTS.get(call, ()):
-        for error in ABORTABLE[request]:
+        for error in client_errors(request).abortable:
             found = exception_for(request, error)
             if found.kind == ABORTS:
                 named.add(found.exception)
@@ -110,7 +109,7 @@ def class_thrown(me: Application, line: Line, raised: str) -> str:
         return exception_in(raised) or KAFKA_EXCEPTION
     if transactional:
         return exception_for(request, error).exception
-    if request is OffsetCommit and error in COMMIT_FAILED:
+    if error in client_errors(request).commit_failed:
         return COMMIT_FAILED_EXCEPTION
     return class_of(error)
 

@@ -7,23 +7,16 @@ TransactionManager). What a catch block catches is in `catching`, which also kno
 from __future__ import annotations
 
 from kipviz.clients.transactions.producer_errors import (
-    FATAL_OF_PRODUCE,
+    client_errors,
     ends_the_transaction,
+    is_fatal_for_batch,
     is_retried,
 )
 from kipviz.core.values import Value
 from kipviz.messages.apis.catalogue import APIS
-from kipviz.messages.cluster.coordinators import FindCoordinator
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.groups.groups import TxnOffsetCommit
 from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
-from kipviz.messages.transactions.transactions import (
-    AddOffsetsToTxn,
-    AddPartitionsToTxn,
-    EndTxn,
-    InitProducerId,
-)
 
 REQUESTS: dict[str, type[Message]] = {api.name: api.request for api in APIS}
 # Classes whose name does not follow from the name of the code.
@@ -44,36 +37,6 @@ CLASSES = {
     Errors.NON_EMPTY_GROUP: "GroupNotEmptyException",
     Errors.INVALID_REGULAR_EXPRESSION: "InvalidRegularExpression",
 }
-# The errors that a handler of TransactionManager throws under their own class. Every other error that is not retried
-# becomes a KafkaException with the error's message. Requests of drafts have no such handler.
-STATE = (
-    Errors.INVALID_TXN_STATE,
-    Errors.INVALID_PRODUCER_ID_MAPPING,
-    Errors.UNKNOWN_PRODUCER_ID,
-)
-ALLOWED = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-ABORTS_IT = Errors.TRANSACTION_ABORTABLE
-BY_CLASS: dict[type[Message], tuple[Errors, ...]] = {
-    InitProducerId: (ALLOWED, Errors.CLUSTER_AUTHORIZATION_FAILED, ABORTS_IT),
-    FindCoordinator: (ALLOWED, ABORTS_IT),
-    AddPartitionsToTxn: (*STATE, ALLOWED, Errors.TOPIC_AUTHORIZATION_FAILED, ABORTS_IT),
-    AddOffsetsToTxn: (*STATE, ALLOWED, Errors.GROUP_AUTHORIZATION_FAILED, ABORTS_IT),
-    EndTxn: (*STATE, ALLOWED, ABORTS_IT),
-    TxnOffsetCommit: (
-        ALLOWED,
-        Errors.GROUP_AUTHORIZATION_FAILED,
-        Errors.FENCED_INSTANCE_ID,
-        Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-        ABORTS_IT,
-    ),
-}
-# sendOffsetsToTransaction() reports a group that rebalanced meanwhile with commitSync()'s words.
-COMMIT_FAILED = (
-    Errors.ILLEGAL_GENERATION,
-    Errors.UNKNOWN_MEMBER_ID,
-    Errors.GROUP_ID_NOT_FOUND,
-    Errors.STALE_MEMBER_EPOCH,
-)
 RETRIES, ABORTS, ENDS = "retriable", "abortable", "fatal"
 REFUSED, FAILED, THROWS = "not allowed", "failed", "thrown"
 HANDLED, REPORTED = "not thrown", "reported"
@@ -130,7 +93,7 @@ def exception_for(request: type[Message] | None, error: Errors) -> Thrown:
     `views.explanations.exceptions`, which also knows the client's state, says what the application may do next.
     """
     if request is Produce:
-        fatal = error in FATAL_OF_PRODUCE
+        fatal = is_fatal_for_batch(error)
         if not fatal and (error in RETRIABLE or error is Errors.INVALID_TXN_STATE):
             # A batch is retried until delivery.timeout.ms; then the caller sees this.
             kind = RETRIES if error in RETRIABLE else ABORTS
@@ -139,13 +102,14 @@ def exception_for(request: type[Message] | None, error: Errors) -> Thrown:
     if is_retried(request, error):
         return Thrown(class_of(error), RETRIES)
     kind = ABORTS if ends_the_transaction(request, error) else ENDS
-    if request is TxnOffsetCommit and error in COMMIT_FAILED:
+    known = client_errors(request)
+    if error in known.commit_failed:
         return Thrown("CommitFailedException", kind)
     if error in (Errors.INVALID_PRODUCER_EPOCH, Errors.PRODUCER_FENCED):
         # The handlers of transactional requests convert one into the other.
         return Thrown("ProducerFencedException", kind)
-    known = request not in BY_CLASS or error in BY_CLASS[request]
-    return Thrown(class_of(error) if known else "KafkaException", kind)
+    own_class = known.own_class is None or error in known.own_class
+    return Thrown(class_of(error) if own_class else "KafkaException", kind)
 
 
 def class_of(error: Errors) -> str:

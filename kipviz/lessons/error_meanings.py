@@ -9,25 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.groups import TxnOffsetCommit
-from kipviz.messages.message import Message
-from kipviz.messages.shares.share_groups import TxnShareAcknowledge
-from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.transactions.transactions import EndTxn, InitProducerId
-from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 from kipviz.settings.consumer_configs import GROUP_INSTANCE_ID
 
 E = Errors
-
-# Requests whose response is worth a question even if it is no error.
-DECISIVE: tuple[type[Message], ...] = (
-    InitProducerId,
-    InitProducerId2Pc,
-    InitProducerIdOfGroup,
-    EndTxn,
-    TxnOffsetCommit,
-    TxnShareAcknowledge,
-)
 
 MEANING: Mapping[Errors, str] = {
     E.NONE: "The request succeeded.",

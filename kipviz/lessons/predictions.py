@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.core.values import Value, digest_of
-from kipviz.lessons.error_meanings import DECISIVE, meaning_of, words_of
+from kipviz.lessons.error_meanings import meaning_of, words_of
+from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 
@@ -43,7 +44,7 @@ class Answer(Value, frozen=True):
     @property
     def is_worth_asking(self) -> bool:
         """Whether the answer decides something or is an error."""
-        return self.request in DECISIVE or self.error is not Errors.NONE
+        return API_OF[self.request].decisive or self.error is not Errors.NONE
 
     @property
     def offered(self) -> tuple[Errors, ...]:

@@ -1,18 +1,15 @@
-"""The error of any message: the error of its whole response, or of the first thing that it is about."""
+"""The error of any message, from the row of its API: of its whole response, or of the first thing that it is about."""
 
 from __future__ import annotations
 
+from kipviz.messages.apis.catalogue import API_OF, api_of
+from kipviz.messages.apis.error_places import ErrorPlace
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.groups import FetchedGroup, OffsetFetchResponse
-from kipviz.messages.groups.several_groups import GroupsResponse, results_of, with_results
-from kipviz.messages.logs.producing import FetchResponse, ProduceResponse
 from kipviz.messages.message import Message
-from kipviz.messages.shares.share_groups import (
-    ShareAcknowledgeResponse,
-    ShareFetchResponse,
-    TxnShareAcknowledgeResponse,
-)
-from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse
+
+_PLACES: dict[type, ErrorPlace[Message]] = {
+    message: api.error_place for message, api in API_OF.items() if message.IS_RESPONSE
+}
 
 
 def error_in(message: object) -> Errors | None:
@@ -21,23 +18,11 @@ def error_in(message: object) -> Errors | None:
     A response with a result for each group, transaction or partition has the error of the first one. A group whose
     offsets were fetched has the error of the first offset, if it has none itself.
     """
-    error: Errors | None = getattr(message, "error", None)
-    if not error and isinstance(message, ShareFetchResponse | ShareAcknowledgeResponse):
-        return next((each.error for each in message.responses[:1]), error)
-    if error is None and isinstance(message, OffsetFetchResponse):
-        group = message.groups[0]
-        return group.error or (group.offsets[0].error if group.offsets else Errors.NONE)
-    if error is None and isinstance(message, GroupsResponse):
-        return results_of(message)[0].error
-    if error is None and isinstance(message, TxnShareAcknowledgeResponse):
-        return message.responses[0].error
-    if error is None and isinstance(message, AddPartitionsToTxnResponse):
-        return message.results[0].error
-    if error is None and isinstance(message, ProduceResponse):
-        return message.partition_responses[0].error
-    if error is None and isinstance(message, FetchResponse):
-        return message.responses[0].error
-    return error
+    place = _PLACES.get(type(message))
+    if place is None:
+        return None
+    assert isinstance(message, Message)
+    return place.first(message)
 
 
 def error_of_response(message: object) -> Errors:
@@ -52,18 +37,13 @@ def error_of_response(message: object) -> Errors:
     return error
 
 
+def any_error_in(response: Message) -> Errors:
+    """Return the error of a response, else the first one of its results; Errors.NONE without one."""
+    place = api_of(response).error_place
+    found = (place.first(response), *place.others(response))
+    return next((error for error in found if error), Errors.NONE)
+
+
 def with_error(response: Message, error: Errors) -> Message:
     """Return a response with an error: of the whole response, or of each thing that it is about."""
-    if isinstance(response, OffsetFetchResponse):
-        failed = (FetchedGroup(error, each.group_id) for each in response.groups)
-        return response.but(groups=tuple(failed))
-    if isinstance(response, GroupsResponse):
-        return with_results(response, tuple(each.but(error=error) for each in results_of(response)))
-    if isinstance(response, AddPartitionsToTxnResponse):
-        return response.but(results=tuple(each.but(error=error) for each in response.results))
-    if isinstance(response, ShareAcknowledgeResponse | TxnShareAcknowledgeResponse):
-        return response.but(responses=tuple(each.but(error=error) for each in response.responses))
-    if isinstance(response, ProduceResponse):
-        results = tuple(each.but(error=error) for each in response.partition_responses)
-        return response.but(partition_responses=results)
-    return response.but(error=error)
+    return api_of(response).error_place.put(response, error)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import pytest
 
 from kipviz.brokers import authorizer as a
@@ -363,12 +361,6 @@ def test_the_table_of_kip_1310_asks_for_write_where_it_names_an_operation():
         ("TxnShareAcknowledge", R.TRANSACTIONAL_ID),
         ("TxnShareAcknowledge", R.TOPIC),
     ]
-
-
-def test_every_request_that_needs_a_right_to_topics_is_one_that_names_its_topics() -> None:
-    rows = ((api, need) for api in catalogue.APIS for need in _needs_of(api))
-    needing = {api.request for api, need in rows if need.resource is a.R.TOPIC and not need.hides}
-    assert needing == set(get_args(a.NamesTopics))
 
 
 @pytest.mark.parametrize(

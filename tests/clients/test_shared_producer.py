@@ -258,7 +258,10 @@ def test_a_record_goes_along_with_a_commit_whose_end_waits_for_its_partition():
     assert run.raised[0].startswith("IllegalStateException: send(), because commitTransaction()")
     assert len(run.producer.accumulator.batches) == 2
     run.quiet().take(FIRST)
-    assert [r.value for m in run.list_sent(Produce) for r in batch_of(m).records] == ["f(a)", "f(b)"]
+    assert [r.value for m in run.list_sent(Produce) for r in batch_of(m).records] == [
+        "f(a)",
+        "f(b)",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -328,7 +331,10 @@ def test_a_send_that_gets_room_when_its_transaction_is_over_throws_and_goes_alon
     assert run.why_not(SECOND) is None
     run.take(SECOND)
     assert run.raised[-1].startswith("IllegalStateException: send(), because commitTransaction()")
-    assert [r.value for m in run.list_sent(Produce) for r in batch_of(m).records] == ["f(a)", "f(b)"]
+    assert [r.value for m in run.list_sent(Produce) for r in batch_of(m).records] == [
+        "f(a)",
+        "f(b)",
+    ]
 
 
 def test_what_gets_room_behind_the_end_of_a_transaction_is_left():

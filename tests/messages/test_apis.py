@@ -23,6 +23,8 @@ from kipviz.core.values import fingerprint
 from kipviz.designs.options.options import STATUSES
 from kipviz.messages.apis.api import NO_RELEASE, AnyApi, Role
 from kipviz.messages.apis.catalogue import API_OF, APIS, reject_request
+from kipviz.messages.apis.error_places import OWN_ERROR
+from kipviz.messages.apis.rights import Need, Resource
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.cluster.releases import EVERYTHING, NAMES, RELEASES
@@ -48,6 +50,10 @@ def may_have(handler: Handler, role: type) -> bool:
     return me is Any or role in (get_args(me) or (me,))
 
 
+def _needs(api: AnyApi) -> tuple[Need, ...]:
+    return (*api.needs, *(need for case in api.cases for need in case.needs))
+
+
 def missing(api: AnyApi) -> Iterator[str]:
     """Say what an API lacks; nothing if it is whole."""
     handler = HANDLERS.get(api.request)
@@ -70,10 +76,24 @@ def missing(api: AnyApi) -> Iterator[str]:
     for field in ("clause", "kafka", "answer_in"):
         if not getattr(api, field):
             yield f"its row has no {field}"
-    for need in (*api.needs, *(need for case in api.cases for need in case.needs)):
+    for need in _needs(api):
         shipped = need.status == "shipped"
         if shipped and need.operation not in SUPPORTED[need.resource]:
             yield f"no ACL gives {need.operation} on {need.resource}"
+    of_topics = any(need.resource is Resource.TOPIC and not need.hides for need in _needs(api))
+    if of_topics != (api.topics is not None):
+        yield "a right to topics needs `topics` in its row, and `topics` a right"
+    own = api.error_place.first is OWN_ERROR.first
+    if own and not hasattr(api.response, "error"):
+        yield "its response has no error, and its row no error_place with `first`"
+    if api.error_place.put is OWN_ERROR.put and "error" not in api.response.__struct_fields__:
+        yield "no error can be put into its response: error_place has no `put`"
+    if any(
+        API_OF[api.response].error_place is not row.error_place
+        for row in APIS
+        if row.response is api.response
+    ):
+        yield "another row has the same response and reads its errors in another place"
     if api.since and api.since not in (*NAMES, NO_RELEASE):
         yield f"since {api.since!r}: {', '.join(NAMES)} and NO_RELEASE are allowed"
     if not set(dict(api.newest)) <= set(NAMES):

@@ -30,6 +30,7 @@ from kipviz.brokers.logs import partition_log as logs
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.core.values import Value
 from kipviz.messages.apis.api import Role
+from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import TxnOffsetCommit
 from kipviz.messages.logs.producing import Produce
@@ -51,10 +52,6 @@ COORDINATOR_ERROR = {
     Errors.NETWORK_EXCEPTION: Errors.COORDINATOR_LOAD_IN_PROGRESS,
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
 }
-
-# The first version of a request that relies on the broker to add the partition to the transaction.
-ENLISTS_FROM: dict[type[Message], int] = {Produce: 12, TxnOffsetCommit: 5}
-
 
 # The client of a broker that asks transaction coordinators.
 CHANNEL = "add-partitions"
@@ -92,7 +89,7 @@ class Enlisting(Value, frozen=True):
 
 def enlists(request: Message) -> bool:
     """Return whether the broker adds the partition to the transaction; otherwise the client has done so."""
-    return request.spoken >= ENLISTS_FROM.get(type(request), 0)
+    return request.spoken >= api_of(request).adds_partitions_from
 
 
 def is_asked(request: Message, on: Context) -> bool:

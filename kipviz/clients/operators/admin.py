@@ -42,7 +42,7 @@ from kipviz.messages.groups.group_admin import (
 )
 from kipviz.messages.groups.several_groups import GroupResult, GroupsResponse, OfGroups
 from kipviz.messages.message import Message
-from kipviz.messages.message_errors import error_of_response
+from kipviz.messages.message_errors import any_error_in
 from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
     AlterShareGroupOffsetsResponse,
@@ -378,7 +378,7 @@ def on_response(me: Admin, answer: Message) -> Admin:
     broker, me = me.on_wire_broker, me.but(on_wire=None, on_wire_broker=-1)
     if me.several:
         return _keep_answer(me, request, answer)
-    error = _error_of(answer)
+    error = any_error_in(answer)
     if isinstance(request, ConsumerGroupDescribe) and error is Errors.GROUP_ID_NOT_FOUND:
         return me.but(queue=(DescribeGroups(request.group_ids),))
     if error in _retried_errors(request):
@@ -503,23 +503,6 @@ def _retried_errors(request: Message) -> tuple[Errors, ...]:
     errors = api_of(request).admin_retries
     assert errors is not None, f"no admin client sends {type(request).__name__}"
     return errors
-
-
-def _error_of(answer: Message) -> Errors:
-    if isinstance(answer, WriteTxnMarkersResponse):
-        return answer.results[0].error
-    error = error_of_response(answer)
-    if error is not Errors.NONE:
-        return error
-    if isinstance(answer, DeleteShareGroupOffsetsResponse):
-        return answer.topic_error
-    if isinstance(answer, LeaveGroupResponse):
-        wrong = (each.error for each in answer.members if each.error is not Errors.NONE)
-        return next(wrong, Errors.NONE)
-    if isinstance(answer, AlterShareGroupOffsetsResponse | OffsetDeleteResponse):
-        wrong = (each.error for each in answer.results if each.error is not Errors.NONE)
-        return next(wrong, Errors.NONE)
-    return error
 
 
 def _is_an_answer(me: Admin, error: Errors) -> bool:

@@ -17,8 +17,9 @@ from kipviz.clients.exceptions import encode_error
 from kipviz.clients.sending import in_flight
 from kipviz.clients.sending.in_flight import replace_batches, tracked_batches
 from kipviz.clients.sending.outgoing import OutgoingBatch, without
-from kipviz.clients.transactions.producer_errors import FATAL_OF_PRODUCE, NOT_ALLOWED
+from kipviz.clients.transactions.producer_errors import is_fatal_for_batch
 from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.messages.apis.client_errors import NOT_ALLOWED
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
@@ -94,7 +95,7 @@ def on_refused(me: P, batch: OutgoingBatch, error: Errors) -> P:
         me = in_flight.put_back(me, (batch,))
         return _bump_epoch(me, batch.partition) if bumps else me
     me = fail_batches(me, (batch,), error)
-    if error in FATAL_OF_PRODUCE:
+    if is_fatal_for_batch(error):
         return _fail_batches(_change_manager(me, state=S.FATAL_ERROR), me.accumulator.batches)
     return _bump_epoch(me, batch.partition) if me.idempotence else me
 

@@ -22,11 +22,13 @@ from kipviz.clients.exceptions import encode_error
 from kipviz.clients.timers import SenderBackOff, SenderRest, ShortSenderBackOff
 from kipviz.clients.transactions import producer_errors, stagings, topic_ids
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
-from kipviz.clients.transactions.producer_errors import NOT_ALLOWED, ends_the_transaction
+from kipviz.clients.transactions.producer_errors import ends_the_transaction
 from kipviz.clients.transactions.producer_state import TRANSITIONS, ProducerState, Result
 from kipviz.clients.transactions.topic_ids import BY_ID, TopicIds
 from kipviz.core.values import Part, Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import api_of
+from kipviz.messages.apis.client_errors import NOT_ALLOWED
 from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.cluster.features import (
     LAST_ADD_PARTITIONS,
@@ -35,7 +37,7 @@ from kipviz.messages.cluster.features import (
     STAGING_LEVEL,
     Features,
 )
-from kipviz.messages.cluster.metadata import Metadata, MetadataResponse
+from kipviz.messages.cluster.metadata import MetadataResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.logs.producing import PartitionProduceResponse, Produce
@@ -63,8 +65,6 @@ from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
 S = ProducerState
 BEFORE_THE_END = (AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit)
-# Transactional requests to brokers other than the transaction coordinator.
-TO_OTHERS = (Metadata, TxnOffsetCommit, TxnShareAcknowledge)
 # After these errors the coordinator is looked up again. Source: TransactionManager's handlers.
 MOVED = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE)
 SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
@@ -373,9 +373,14 @@ def _finding_first(me: TransactionManager, request: Message | None) -> Message |
 
     Source: Sender.maybeSendAndPollTransactionalRequest, TransactionManager.lookupCoordinator.
     """
-    if request is None or not me.finds or me.found or isinstance(request, TO_OTHERS):
+    if request is None or not me.finds or me.found or not _is_for_coordinator(request):
         return request
     return FindCoordinator(me.transactional_id)
+
+
+def _is_for_coordinator(request: Message) -> bool:
+    """Return whether the transaction coordinator serves a request, and no other broker."""
+    return api_of(request).role is Role.TRANSACTION_COORDINATOR
 
 
 def note_sent(me: TransactionManager, request: Message, broker: int) -> TransactionManager:
@@ -492,14 +497,14 @@ def on_disconnected(me: TransactionManager, broker: int) -> TransactionManager:
         return me
     me = _resting(me, lost)
     again = () if isinstance(lost, FindCoordinator) else (lost,)
-    known = me.found and isinstance(lost, TO_OTHERS)
+    known = me.found and not _is_for_coordinator(lost)
     return me.but(queue=(*again, *me.queue), on_wire=None, on_wire_broker=-1, found=known)
 
 
 def _on_error(
     me: TransactionManager, request: Message, error: Errors
 ) -> tuple[TransactionManager, Failure | None]:
-    if error in MOVED and not isinstance(request, TO_OTHERS):
+    if error in MOVED and _is_for_coordinator(request):
         me = me.but(found=False)  # it is not the coordinator, or no longer
     if not producer_errors.may_be_asked_again(request, error):
         return me, Failure(request, error)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from kipviz.core.values import WrittenEnum
+from kipviz.messages.apis.client_errors import ClientErrors
+from kipviz.messages.apis.error_places import OWN_ERROR, ErrorPlace
 from kipviz.messages.apis.legal_errors import LegalErrors
 from kipviz.messages.apis.rights import Need
 from kipviz.messages.apis.shards import ShardBy
@@ -76,8 +78,10 @@ class Api(Generic[Q_co, A_co]):
 
     `request_bytes` and `response_bytes` are the two schemas, each with the function that fills it, and the request's with
     the function that decodes it; None: not written yet, so the message has no bytes. `role` serves the request at the leader of `shard`. `needs` are the rights in the
-    order in which Kafka checks them, unless one of `cases` applies. `refusal` makes the response that has an error and
-    nothing else. `clause` and `kafka` name the text of the rule and the class that implements it; `answer_in` is
+    order in which Kafka checks them, unless one of `cases` applies; `topics` returns the topics that a request names, where
+    one of them is a right to topics. `refusal` makes the response that has an error and nothing else; `error_place` reads
+    and writes the errors of any response. `client_errors` says what a producer does with them; None: it never sends the
+    request. `clause` and `kafka` name the text of the rule and the class that implements it; `answer_in` is
     Kafka's class that handles the response. `words` are the labels of an arrow if the names of the two messages are too
     long. `newest` are the newest versions that releases support, from the oldest release on, if not every release
     supports `VERSION` of the request; `since` is the first release that supports the request at all: "" for every one,
@@ -85,7 +89,9 @@ class Api(Generic[Q_co, A_co]):
     sends one. `only_with_shares`: rejected while share groups are disabled. `topic_ids_from`: the first version that
     names topics by id alone. `by_name`: otherwise a missing topic is an error of its own. `may_be_late`: it takes
     effect even if its sender has abandoned it. `heartbeat`: it keeps a member or a transaction alive. `appends`: where
-    it succeeds, a leader may append a batch or a record to its log for it.
+    it succeeds, a leader may append a batch or a record to its log for it. `adds_partitions_from` is the first version
+    that relies on the broker to add the partition to the transaction. `decisive`: its response is worth a question even
+    if it is no error.
     """
 
     request: type[Q_co]
@@ -97,7 +103,10 @@ class Api(Generic[Q_co, A_co]):
     needs: tuple[Need, ...]
     cases: tuple[Case[Q_co], ...] = ()
     refusal: Callable[[Q_co, Errors], A_co]
+    topics: Callable[[Q_co], tuple[str, ...]] | None = None
     errors: tuple[LegalErrors, ...] = ()
+    error_place: ErrorPlace[A_co] = OWN_ERROR
+    client_errors: ClientErrors | None = None
     clause: str
     kafka: str
     answer_in: str
@@ -109,6 +118,8 @@ class Api(Generic[Q_co, A_co]):
     may_be_late: bool = False
     heartbeat: bool = False
     appends: bool = False
+    adds_partitions_from: int = 0
+    decisive: bool = False
     since: str = ""
     newest: tuple[tuple[str, int], ...] = ()
 

@@ -5,9 +5,11 @@ KIPS: KIP-11 (ACLs), KIP-98 (transactional ids), KIP-679, KIP-939. `brokers.auth
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from kipviz.core.values import Value
+from kipviz.records.placement import topic_of
 
 
 class Operation(StrEnum):
@@ -65,3 +67,8 @@ WRITE_ADDED = Need(Operation.WRITE, Resource.TOPIC, users_topics=True)
 # The topics of a heartbeat: a member without this right must not learn that they exist.
 DESCRIBE_TOPIC = Need(Operation.DESCRIBE, Resource.TOPIC)
 INTER_BROKER = (Need(Operation.CLUSTER_ACTION, Resource.CLUSTER),)
+
+
+def topics_of(partitions: Iterable[str]) -> tuple[str, ...]:
+    """Return the topics of partitions, each once, in their order."""
+    return tuple(dict.fromkeys(map(topic_of, partitions)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.legal_errors import UNEXPECTED, WELL_FORMED, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
 from kipviz.messages.apis.shards import Shard
@@ -300,6 +301,7 @@ APIS = (
                 UNEXPECTED,
             ),
         ),
+        error_place=ErrorPlace(put=lambda m, error: m.but(errors=tuple(error for _ in m.errors))),
         clause="KIP-11 ACLs; KIP-140 CreateAcls",
         kafka="AclControlManager.createAcls, StandardAuthorizer",
         answer_in="KafkaAdminClient",
@@ -327,6 +329,7 @@ APIS = (
             ),
             at("FilterResults.MatchingAcls.ErrorCode", UNEXPECTED),
         ),
+        error_place=ErrorPlace(put=lambda m, error: m.but(deleted=with_errors(m.deleted, error))),
         clause="KIP-11 ACLs; KIP-140 DeleteAcls",
         kafka="AclControlManager.deleteAcls, StandardAuthorizer",
         answer_in="KafkaAdminClient",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.client_errors import ClientErrors
 from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, OnlyRecorded, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
 from kipviz.messages.apis.shards import Shard
@@ -115,6 +116,13 @@ APIS = (
                     "only a transactional id is looked up with a request; groups are known at once",
                     ("TOPIC_AUTHORIZATION_FAILED",),
                 ),
+            ),
+        ),
+        client_errors=ClientErrors(
+            abortable=(Errors.TRANSACTION_ABORTABLE,),
+            own_class=(
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.TRANSACTION_ABORTABLE,
             ),
         ),
         clause="KIP-98 Data Flow, step 1",

@@ -155,6 +155,7 @@ APIS = (
                 Never("clients begin with the brokers that they know", ("REBOOTSTRAP_REQUIRED",)),
             ),
         ),
+        topics=lambda m: tuple(m.topics or ()),
         clause="KIP-516 topic ids; KIP-1319 Producer-Side",
         kafka="KafkaApis.handleTopicMetadataRequest",
         answer_in="ProducerMetadata.update",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.error_places import ErrorPlace
 from kipviz.messages.apis.legal_errors import COORDINATOR, OF_A_GROUP_ALONE, READS, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import READ_GROUP
@@ -563,6 +564,7 @@ APIS = (
             ),
             at("Members.ErrorCode", Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_INSTANCE_ID),
         ),
+        error_place=ErrorPlace(others=lambda m: tuple(each.error for each in m.members)),
         clause="KIP-62; KIP-345 LeaveGroup version 3",
         kafka="GroupMetadataManager.classicGroupLeave",
         answer_in="AbstractCoordinator.LeaveGroupResponseHandler",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.groups.classic_groups import (
     EXAMPLE,
     PROTOCOL_TYPE,
@@ -25,6 +26,7 @@ from kipviz.messages.apis.rights import (
     Need,
     Operation,
     Resource,
+    topics_of,
 )
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
@@ -342,6 +344,10 @@ APIS = (
                 OF_A_GROUP_ALONE,
             ),
         ),
+        error_place=ErrorPlace(
+            first=lambda m: m.groups[0].error,
+            put=lambda m, error: m.but(groups=with_errors(m.groups, error)),
+        ),
         clause="KIP-62 DescribeGroups; KIP-1043",
         kafka="GroupMetadataManager.describeGroups",
         answer_in="DescribeConsumerGroupsHandler",
@@ -377,6 +383,10 @@ APIS = (
                 WELL_FORMED,
             ),
         ),
+        error_place=ErrorPlace(
+            first=lambda m: m.groups[0].error,
+            put=lambda m, error: m.but(groups=with_errors(m.groups, error)),
+        ),
         clause="KIP-848 ConsumerGroupDescribe",
         kafka="GroupMetadataManager.consumerGroupDescribe",
         answer_in="DescribeConsumerGroupsHandler",
@@ -408,6 +418,8 @@ APIS = (
                 Errors.TOPIC_AUTHORIZATION_FAILED,
             ),
         ),
+        topics=lambda m: topics_of(m.partitions),
+        error_place=ErrorPlace(others=lambda m: tuple(each.error for each in m.results)),
         clause="KIP-496 OffsetDelete",
         kafka="OffsetMetadataManager.deleteOffsets",
         answer_in="DeleteConsumerGroupOffsetsHandler",

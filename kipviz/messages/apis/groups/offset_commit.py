@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.client_errors import COMMIT_FAILED, ClientErrors
 from kipviz.messages.apis.legal_errors import (
     FORMAT,
     METADATA_SIZE,
@@ -15,6 +16,7 @@ from kipviz.messages.apis.rights import (
     READ_EACH,
     READ_GROUP,
     WRITE_ID,
+    topics_of,
 )
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
@@ -308,6 +310,8 @@ APIS = (
                 ),
             ),
         ),
+        topics=lambda m: topics_of(each.partition for each in m.offsets),
+        client_errors=ClientErrors(commit_failed=COMMIT_FAILED),
         clause="KIP-848 OffsetCommit",
         kafka="OffsetMetadataManager.commitOffset",
         answer_in="CommitRequestManager",
@@ -352,6 +356,25 @@ APIS = (
                 WAITS,
             ),
         ),
+        topics=lambda m: topics_of(each.partition for each in m.offsets),
+        client_errors=ClientErrors(
+            abortable=(
+                *COMMIT_FAILED,
+                Errors.FENCED_INSTANCE_ID,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.TRANSACTION_ABORTABLE,
+            ),
+            own_class=(
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.FENCED_INSTANCE_ID,
+                Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+                Errors.TRANSACTION_ABORTABLE,
+            ),
+            commit_failed=COMMIT_FAILED,
+        ),
+        adds_partitions_from=5,
+        decisive=True,
         clause="KIP-447; KIP-890 part 2, TxnOffsetCommit version 5",
         kafka="GroupCoordinatorService.commitTransactionalOffsets",
         answer_in="TransactionManager.TxnOffsetCommitHandler",

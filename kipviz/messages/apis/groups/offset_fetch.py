@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Case, Role
+from kipviz.messages.apis.error_places import ErrorPlace
 from kipviz.messages.apis.legal_errors import (
     COORDINATOR,
     READS,
@@ -16,6 +17,7 @@ from kipviz.messages.apis.rights import (
     Need,
     Operation,
     Resource,
+    topics_of,
 )
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
@@ -247,6 +249,12 @@ def _fetches_all(m: model.OffsetFetch) -> bool:
     return any(group.partitions is None for group in m.groups)
 
 
+def _first_error(m: model.OffsetFetchResponse) -> Errors:
+    """Return the error of the first group, else that of its first offset."""
+    group = m.groups[0]
+    return group.error or (group.offsets[0].error if group.offsets else Errors.NONE)
+
+
 OF_ALL_TOPICS = "OffsetFetch, all topics"
 
 APIS = (
@@ -278,6 +286,13 @@ APIS = (
                     "a consumer of the model belongs to a group of its own protocol",
                     ("FENCED_MEMBER_EPOCH",),
                 ),
+            ),
+        ),
+        topics=lambda m: topics_of(p for each in m.groups for p in each.partitions or ()),
+        error_place=ErrorPlace(
+            first=_first_error,
+            put=lambda m, error: m.but(
+                groups=tuple(model.FetchedGroup(error, each.group_id) for each in m.groups)
             ),
         ),
         clause="KIP-447 OffsetFetch version 7; KIP-709",

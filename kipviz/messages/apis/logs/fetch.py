@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.legal_errors import DAMAGE, DISK, UNEXPECTED, Never, OnlyRecorded, at
-from kipviz.messages.apis.rights import READ_EACH
+from kipviz.messages.apis.rights import READ_EACH, topics_of
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs import producing as model
@@ -286,6 +287,11 @@ APIS = (
                 Never("a partition's log has the id of its topic", ("INCONSISTENT_TOPIC_ID",)),
                 Never("batches are not compressed", ("UNSUPPORTED_COMPRESSION_TYPE",)),
             ),
+        ),
+        topics=lambda m: topics_of(each.partition for each in m.partitions),
+        error_place=ErrorPlace(
+            first=lambda m: m.responses[0].error,
+            put=lambda m, error: m.but(responses=with_errors(m.responses, error)),
         ),
         clause="KIP-98 Read Committed",
         kafka="UnifiedLog.read",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import DISK, FORMAT, NO_EPOCHS, UNEXPECTED, Never, at
-from kipviz.messages.apis.rights import DESCRIBE_TOPIC
+from kipviz.messages.apis.rights import DESCRIBE_TOPIC, topics_of
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs import list_offsets as model
@@ -146,6 +146,7 @@ APIS = (
                 ),
             ),
         ),
+        topics=lambda m: topics_of((m.partition,)),
         clause="KIP-98 ListOffsets version 2",
         kafka="Partition.fetchOffsetForTimestamp",
         answer_in="OffsetsRequestManager.resetPositionsIfNeeded",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Case, Role
+from kipviz.messages.apis.client_errors import ClientErrors
+from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.legal_errors import ACKS, DISK, FORMAT, SIZE, WAITS, Never, at
-from kipviz.messages.apis.rights import WRITE_EACH, WRITE_ID
+from kipviz.messages.apis.rights import WRITE_EACH, WRITE_ID, topics_of
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs import producing as model
@@ -228,6 +230,24 @@ APIS = (
                 Never("no broker of today says so", ("UNKNOWN_PRODUCER_ID",)),
             ),
         ),
+        topics=lambda m: topics_of(batch.partition for batch in m.partition_data),
+        error_place=ErrorPlace(
+            first=lambda m: m.partition_responses[0].error,
+            put=lambda m, error: m.but(
+                partition_responses=with_errors(m.partition_responses, error)
+            ),
+        ),
+        # Source: TransactionManager.maybeTransitionToErrorState.
+        client_errors=ClientErrors(
+            fatal=(
+                Errors.PRODUCER_FENCED,
+                Errors.INVALID_PRODUCER_ID_MAPPING,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                Errors.UNSUPPORTED_VERSION,
+            )
+        ),
+        adds_partitions_from=12,
         clause="KIP-98 Produce; KIP-890 part 2, Produce version 12",
         kafka="ReplicaManager.handleProduceAppend",
         answer_in="Sender.handleProduceResponse",

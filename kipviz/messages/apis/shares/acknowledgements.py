@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.client_errors import ClientErrors
+from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.legal_errors import DISK, UNEXPECTED, WELL_FORMED, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
-from kipviz.messages.apis.rights import READ_GROUP, READ_TOPIC, Need, Operation, Resource
+from kipviz.messages.apis.rights import READ_GROUP, READ_TOPIC, Need, Operation, Resource, topics_of
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares import share_groups as model
@@ -396,6 +398,11 @@ def _txn_acknowledged(m: model.TxnShareAcknowledgeResponse, around: Around) -> S
     return {"ErrorCode": whole, "Responses": _results(each, around)}
 
 
+def first_error(m: model.ShareAcknowledgeResponse | model.ShareFetchResponse) -> Errors:
+    """Return the error of the whole response, else that of its first partition."""
+    return m.error or next((each.error for each in m.responses[:1]), m.error)
+
+
 APIS = (
     Api(
         request=model.ShareAcknowledge,
@@ -420,6 +427,14 @@ APIS = (
                 UNEXPECTED,
             ),
             at("Responses.Partitions.ErrorCode", *OF_AN_ACKNOWLEDGEMENT, DISK),
+        ),
+        # The leader checks each of several partitions by itself.
+        topics=lambda m: topics_of(
+            each.partition for each in m.partitions if len(m.partitions) == 1
+        ),
+        error_place=ErrorPlace(
+            first=first_error,
+            put=lambda m, error: m.but(responses=with_errors(m.responses, error)),
         ),
         clause="KIP-932 ShareAcknowledge",
         kafka="SharePartition.acknowledge",
@@ -468,6 +483,30 @@ APIS = (
             ),
             at("Responses.Partitions.ErrorCode", *OF_A_PARTITION, DISK),
         ),
+        topics=lambda m: topics_of(each.partition for each in m.partitions),
+        error_place=ErrorPlace(
+            first=lambda m: m.responses[0].error,
+            put=lambda m, error: m.but(responses=with_errors(m.responses, error)),
+        ),
+        # KIP-1289: "KafkaException for other non-fatal errors that may be retried by aborting". A new leader does not
+        # have the acquisition lock, so a change of leader fails the transaction too (X10).
+        client_errors=ClientErrors(
+            abortable=(
+                Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                Errors.NOT_LEADER_OR_FOLLOWER,
+                Errors.INVALID_RECORD_STATE,
+                Errors.INVALID_REQUEST,
+                Errors.NOT_COORDINATOR,
+                Errors.COORDINATOR_NOT_AVAILABLE,
+                Errors.UNKNOWN_MEMBER_ID,
+                Errors.STALE_MEMBER_EPOCH,
+                Errors.FENCED_LEADER_EPOCH,
+                Errors.FENCED_STATE_EPOCH,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.TRANSACTION_ABORTABLE,
+            )
+        ),
+        decisive=True,
         clause="KIP-1289 Flow - Share Group",
         kafka="none yet (PR 22357)",
         answer_in="none yet (PR 22357)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.groups.described_groups import (
     GROUPS_TO_DESCRIBE,
     HELD,
@@ -29,6 +30,7 @@ from kipviz.messages.apis.rights import (
     Need,
     Operation,
     Resource,
+    topics_of,
 )
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
@@ -401,6 +403,10 @@ APIS = (
                 WELL_FORMED,
             ),
         ),
+        error_place=ErrorPlace(
+            first=lambda m: m.groups[0].error,
+            put=lambda m, error: m.but(groups=with_errors(m.groups, error)),
+        ),
         clause="KIP-932 ShareGroupDescribe",
         kafka="GroupMetadataManager.shareGroupDescribe",
         answer_in="DescribeShareGroupsHandler",
@@ -489,6 +495,8 @@ APIS = (
                 UNEXPECTED,
             ),
         ),
+        topics=lambda m: topics_of(partition for partition, _ in m.starts),
+        error_place=ErrorPlace(others=lambda m: tuple(each.error for each in m.results)),
         clause="KIP-932 AlterShareGroupOffsets",
         kafka="GroupMetadataManager.alterShareGroupOffsets",
         answer_in="AlterShareGroupOffsetsHandler",
@@ -534,6 +542,8 @@ APIS = (
                 UNEXPECTED,
             ),
         ),
+        topics=lambda m: tuple(filter(None, m.topic.split(","))),
+        error_place=ErrorPlace(others=lambda m: (m.topic_error,)),
         clause="KIP-932 DeleteShareGroupOffsets",
         kafka="GroupCoordinatorShard.initiateDeleteShareGroupOffsets",
         answer_in="DeleteShareGroupOffsetsHandler",
@@ -565,6 +575,10 @@ APIS = (
                 Errors.GROUP_AUTHORIZATION_FAILED,
                 Never("every group has a state that can be deleted", ("GROUP_DELETION_FAILED",)),
             ),
+        ),
+        error_place=ErrorPlace(
+            first=lambda m: m.results[0].error,
+            put=lambda m, error: m.but(results=with_errors(m.results, error)),
         ),
         clause="KIP-229 DeleteGroups; KIP-932",
         kafka="GroupCoordinatorShard.deleteGroups, GroupCoordinatorService.deleteShareGroups",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.error_places import ErrorPlace
 from kipviz.messages.apis.legal_errors import DAMAGE, DISK, UNEXPECTED, at
 from kipviz.messages.apis.logs.fetch import batch_of
-from kipviz.messages.apis.rights import READ_EACH, READ_GROUP
+from kipviz.messages.apis.rights import READ_EACH, READ_GROUP, topics_of
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.apis.shares.acknowledgements import (
     LOCK,
@@ -15,6 +16,7 @@ from kipviz.messages.apis.shares.acknowledgements import (
     Acknowledged,
     acknowledged_topics,
     decode_acknowledged,
+    first_error,
     renews,
 )
 from kipviz.messages.errors import Errors
@@ -242,6 +244,8 @@ APIS = (
             ),
             at("Responses.Partitions.AcknowledgeErrorCode", *OF_AN_ACKNOWLEDGEMENT, DISK),
         ),
+        topics=lambda m: topics_of(m.names),
+        error_place=ErrorPlace(first=first_error),
         clause="KIP-932 ShareFetch",
         kafka="SharePartitionManager.fetchMessages",
         answer_in="ShareConsumeRequestManager.handleShareFetchSuccess",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Case, Role
+from kipviz.messages.apis.client_errors import OF_STATE, ClientErrors
+from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import (
@@ -10,6 +12,7 @@ from kipviz.messages.apis.rights import (
     READ_GROUP,
     WRITE_ADDED,
     WRITE_ID,
+    topics_of,
 )
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
@@ -286,6 +289,33 @@ APIS = (
                 ),
             ),
         ),
+        topics=lambda m: topics_of(p for each in m.transactions for p in each.partitions),
+        error_place=ErrorPlace(
+            first=lambda m: m.results[0].error,
+            put=lambda m, error: m.but(results=with_errors(m.results, error)),
+        ),
+        # Other errors of partitions that are not retried are collected, and fail the transaction. Source:
+        # TransactionManager.AddPartitionsToTxnHandler.
+        client_errors=ClientErrors(
+            abortable=(
+                Errors.TRANSACTION_ABORTABLE,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+            ),
+            fatal=(
+                Errors.INVALID_PRODUCER_EPOCH,
+                Errors.INVALID_TXN_STATE,
+                Errors.INVALID_PRODUCER_ID_MAPPING,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.PRODUCER_FENCED,
+            ),
+            own_class=(
+                *OF_STATE,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.TRANSACTION_ABORTABLE,
+            ),
+        ),
         clause="KIP-98 AddPartitionsToTxnRequest; KIP-890, AddPartitionsToTxn version 5",
         kafka="TransactionCoordinator.handleAddPartitionsToTransaction",
         answer_in="AddPartitionsToTxnManager; TransactionManager.AddPartitionsToTxnHandler",
@@ -323,6 +353,19 @@ APIS = (
                     "clients of the model speak version 4, and brokers respond with it below version 2",
                     ("INVALID_PRODUCER_EPOCH",),
                 ),
+            ),
+        ),
+        client_errors=ClientErrors(
+            abortable=(
+                Errors.TRANSACTION_ABORTABLE,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.UNKNOWN_PRODUCER_ID,
+            ),
+            own_class=(
+                *OF_STATE,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.TRANSACTION_ABORTABLE,
             ),
         ),
         clause="KIP-98 AddOffsetsToTxnRequest",

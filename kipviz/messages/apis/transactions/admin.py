@@ -5,7 +5,14 @@ from __future__ import annotations
 from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import COORDINATOR, READS, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR, OF_A_LEADER
-from kipviz.messages.apis.rights import DESCRIBE_ID, READ_TOPIC, Need, Operation, Resource
+from kipviz.messages.apis.rights import (
+    DESCRIBE_ID,
+    READ_TOPIC,
+    Need,
+    Operation,
+    Resource,
+    topics_of,
+)
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import admin as model
@@ -311,6 +318,7 @@ APIS = (
                 Never("topics have names that are allowed", ("INVALID_TOPIC_EXCEPTION",)),
             ),
         ),
+        topics=lambda m: topics_of((m.partition,)),
         clause="KIP-664 DescribeProducers",
         kafka="ReplicaManager.activeProducerState",
         answer_in="DescribeProducersHandler",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.client_errors import OF_STATE, ClientErrors
+from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.legal_errors import ACKS, DAMAGE, DISK, FORMAT, SIZE, WAITS, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR, OF_A_LEADER
 from kipviz.messages.apis.rights import (
@@ -14,6 +16,7 @@ from kipviz.messages.apis.rights import (
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.apis.transactions.producer_ids import identity
 from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
 from kipviz.messages.transactions import transactions as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.decoding import Incoming
@@ -188,6 +191,11 @@ def _markers_refused(
     return model.WriteTxnMarkersResponse(tuple(results))
 
 
+def _with_marker_errors(m: model.WriteTxnMarkersResponse, error: Errors) -> Message:
+    markers = (each.but(results=with_errors(each.results, error)) for each in m.markers)
+    return m.but(markers=tuple(markers))
+
+
 APIS = (
     Api(
         request=model.EndTxn,
@@ -214,6 +222,17 @@ APIS = (
                 Errors.UNSUPPORTED_VERSION,
             ),
         ),
+        # UNKNOWN_PRODUCER_ID fails only the transaction if the coordinator can bump an epoch, as all here can:
+        # TransactionManager.abortableErrorIfPossible.
+        client_errors=ClientErrors(
+            abortable=(Errors.TRANSACTION_ABORTABLE, Errors.UNKNOWN_PRODUCER_ID),
+            own_class=(
+                *OF_STATE,
+                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+                Errors.TRANSACTION_ABORTABLE,
+            ),
+        ),
+        decisive=True,
         clause="KIP-98 EndTxnRequest; KIP-890 part 2, EndTxn version 5",
         kafka="TransactionCoordinator.endTransaction",
         answer_in="TransactionManager.EndTxnHandler",
@@ -248,6 +267,11 @@ APIS = (
                 FORMAT,
                 DISK,
             ),
+        ),
+        error_place=ErrorPlace(
+            first=lambda _: None,
+            others=lambda m: tuple(each.error for each in m.results),
+            put=_with_marker_errors,
         ),
         clause="KIP-98 WriteTxnMarkerRequest; KIP-1228",
         kafka="KafkaApis.handleWriteTxnMarkersRequest",

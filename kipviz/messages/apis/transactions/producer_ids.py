@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import NO_RELEASE, Api, Case, Role
+from kipviz.messages.apis.client_errors import NOT_ALLOWED, ClientErrors
 from kipviz.messages.apis.legal_errors import Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import (
@@ -208,6 +209,11 @@ APIS = (
                 ),
             ),
         ),
+        client_errors=ClientErrors(
+            abortable=(Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
+            own_class=(*NOT_ALLOWED, Errors.TRANSACTION_ABORTABLE),
+        ),
+        decisive=True,
         clause="KIP-98 InitPidRequest; KIP-360",
         kafka="TransactionCoordinator.handleInitProducerId",
         answer_in="TransactionManager.InitProducerIdHandler",
@@ -249,6 +255,8 @@ APIS = (
                 Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
             ),
         ),
+        client_errors=ClientErrors(abortable=(Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED)),
+        decisive=True,
         clause="KIP-939 Enable2Pc and KeepPreparedTxn (version 6, unstable; keeping is pull request 21735)",
         kafka="none yet (PR 21735)",
         answer_in="TransactionManager.InitProducerIdHandler",
@@ -286,6 +294,9 @@ APIS = (
                 Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
             ),
         ),
+        # A producer that comes too late joins its group again (our inference).
+        client_errors=ClientErrors(abortable=(Errors.ILLEGAL_GENERATION, *NOT_ALLOWED)),
+        decisive=True,
         clause="KIP-447, first draft: InitProducerId API, Fencing zombie (dropped before 2.5)",
         kafka="none yet (PR none)",
         answer_in="none yet (PR none)",
