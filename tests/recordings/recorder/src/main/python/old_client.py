@@ -18,7 +18,7 @@ def answer(producer: Producer, address: str, asked: dict) -> dict:
     """Make one call; a record is waited for, as its offset is what is told."""
     told: dict = {}
 
-    def note_delivery(error: object, message: object) -> None:
+    def delivered(error: object, message: object) -> None:
         if error is not None:
             told["error"] = str(error)
         else:
@@ -33,7 +33,7 @@ def answer(producer: Producer, address: str, asked: dict) -> dict:
             producer.begin_transaction()
         case "produce":
             place = (asked["topic"], asked["value"], asked["value"], asked["partition"])
-            producer.produce(*place, on_delivery=note_delivery)
+            producer.produce(*place, on_delivery=delivered)
             producer.flush(PATIENCE_S)
         case "send_offsets_to_transaction":
             settings = {"bootstrap.servers": address, "group.id": asked["group"]}
