@@ -54,7 +54,7 @@ class Actor:
     def close(self):
         self.producer.close(timeout=0.5)
 
-    def fetch_committed(self, group, topic):
+    def committed(self, group, topic):
         consumer = KafkaConsumer(bootstrap_servers=SERVERS, group_id=group, client_id=self.name)
         try:
             found = consumer.committed(TopicPartition(topic, 0))

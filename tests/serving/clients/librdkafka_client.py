@@ -78,7 +78,7 @@ class Actor:
     def close(self):
         del self.producer
 
-    def fetch_committed(self, group, topic):
+    def committed(self, group, topic):
         consumer = Consumer(self._config(group))
         try:
             (found,) = consumer.committed([TopicPartition(topic, 0)], timeout=SECONDS_OF_A_LOOK)
