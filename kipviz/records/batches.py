@@ -21,12 +21,14 @@ class DataRecord(Value, frozen=True):
 
     `origin` names the source record that this output was made from, "src-0@100", and is empty for a record that was not
     derived from one. It stands for a key or a header of a real application; the properties count by it. `headers` are
-    those of a dead-letter queue for an archived record (KIP-1191).
+    those of a dead-letter queue for an archived record (KIP-1191). `create_time_ms` is a real client's (CreateTime); the
+    records of the model's clients have none, which is 0.
     """
 
     value: str
     origin: str = ""
     headers: tuple[tuple[str, str], ...] = ()
+    create_time_ms: int = 0
 
 
 class Batch(Value, frozen=True):
@@ -34,8 +36,9 @@ class Batch(Value, frozen=True):
 
     `control` is empty for data, COMMIT or ABORT for an end-transaction marker (attributes 0x20). A control batch takes
     one offset. `max_timestamp_ms` is when it was appended, if records carry timestamps: message.timestamp.type is
-    LogAppendTime. Source: DefaultRecordBatch, EndTransactionMarker.
-    NOT MODELLED: producers' own timestamps (CreateTime), and clocks that differ.
+    LogAppendTime. With timestamps of real clients it is the highest of them. Source: DefaultRecordBatch,
+    EndTransactionMarker.
+    NOT MODELLED: timestamps of the model's own producers (CreateTime), and clocks that differ.
     """
 
     base_offset: int

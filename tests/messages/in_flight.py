@@ -38,7 +38,11 @@ def read_batch(data: bytes) -> ProducedBatch:
     """Decode the one batch of a partition, with the origins of its records."""
     (found,) = batches(data, "the batch of a Produce request")
     records = tuple(
-        DataRecord((r.value or b"").decode(), (dict(r.headers).get("origin") or b"").decode())
+        DataRecord(
+            (r.value or b"").decode(),
+            (dict(r.headers).get("origin") or b"").decode(),
+            create_time_ms=r.timestamp,
+        )
         for r in found.records
     )
     identity = (found.producer_id, found.producer_epoch, found.base_sequence)

@@ -54,7 +54,10 @@ from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.list_offsets import (
     BY_TIME,
+    EARLIEST_LOCAL_TIMESTAMP,
+    EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
     ListOffsets,
     ListOffsetsResponse,
 )
@@ -232,12 +235,12 @@ def on_list_offsets(
 ) -> Effects[PartitionLeader]:
     """Return a partition's start or end offset, or the offset of the first record at or after a timestamp.
 
-    WHEN: a consumer has no position, or one that the log does not have. CHECKS: nothing but the leader.
+    WHEN: a consumer has no position, or one that the log does not have, or a client asks. CHECKS: nothing but the leader.
     DOES: nothing. ANSWERS: at once. The end is the last stable offset for a read_committed consumer, and the high
     watermark for others. A record beyond that end is not found by its timestamp either: the offset is then -1, without
-    an error, as if the record did not exist.
-    Clause: KIP-98 "ListOffsets" (isolation level, version 2); KIP-1106; Partition.fetchOffsetForTimestamp,
-    ReplicaManager.fetchOffset.
+    an error, as if the record did not exist. So is what only tiered storage has.
+    Clause: KIP-98 "ListOffsets" (isolation level, version 2); KIP-734 (the highest timestamp); KIP-1106;
+    Partition.fetchOffsetForTimestamp, UnifiedLog.fetchOffsetByTimestamp, ReplicaManager.fetchOffset.
     """
     log = on.log(me.shard)
     checks = (
@@ -245,17 +248,27 @@ def on_list_offsets(
         report_value("last stable offset", log.last_stable_offset),
         report_value("high watermark", log.high_watermark),
     )
-    offset = log.start_offset
-    end = log.last_stable_offset if request.read_committed else log.high_watermark
-    if request.timestamp == BY_TIME:
-        found = logs.find_by_time(log, request.timestamp_ms)
-        there = (-1, NO_TIMESTAMP) if found is None or found[0] >= end else found
-        told = ListOffsetsResponse(Errors.NONE, me.shard, *there)
-        return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
-    if request.timestamp == LATEST_TIMESTAMP:
-        offset = end
-    answer = ListOffsetsResponse(Errors.NONE, me.shard, offset)
+    answer = ListOffsetsResponse(Errors.NONE, me.shard)
+    found = _offset_for(log, request)
+    if found is not None:
+        answer = answer.but(offset=found[0], timestamp_ms=found[1], leader_epoch=me.leader_epoch)
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+
+
+def _offset_for(log: logs.PartitionLog, request: ListOffsets) -> tuple[int, int] | None:
+    """Return the offset that a request asks for, and the timestamp of its record if it was found by that."""
+    asked = request.timestamp
+    end = log.last_stable_offset if request.read_committed else log.high_watermark
+    if asked == LATEST_TIMESTAMP:
+        return end, NO_TIMESTAMP
+    if asked in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
+        return log.start_offset, NO_TIMESTAMP
+    found = None
+    if asked == BY_TIME:
+        found = logs.find_by_time(log, request.timestamp_ms)
+    elif asked == MAX_TIMESTAMP:
+        found = logs.find_highest_time(log)
+    return None if found is None or found[0] >= end else found
 
 
 def on_write_marker(
@@ -341,6 +354,7 @@ def _read(me: PartitionLeader, request: Fetch, on: Context) -> PartitionData:
 
 def batch_of(request: Produce, sent: PartitionProduceData, log: logs.PartitionLog) -> Batch:
     """Return the batch that is appended to a log for one partition of a request."""
+    times = (record.create_time_ms for record in sent.records)
     return Batch(
         log.end_offset,
         sent.records,
@@ -348,6 +362,7 @@ def batch_of(request: Produce, sent: PartitionProduceData, log: logs.PartitionLo
         sent.producer_epoch,
         sent.base_sequence,
         transactional=bool(request.transactional_id),
+        max_timestamp_ms=max(times, default=0) or NO_TIMESTAMP,
     )
 
 

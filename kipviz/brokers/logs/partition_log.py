@@ -22,7 +22,7 @@ from kipviz.core.log import Log
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
-from kipviz.records.batches import ABORT, NO_TIMESTAMP, Batch
+from kipviz.records.batches import ABORT, NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.sequences import SEQUENCE_MAX, last_sequence, sequence_after
 from kipviz.records.transaction_state import EPOCH_MAX
 
@@ -380,6 +380,7 @@ def rebuild(log: PartitionLog) -> PartitionLog:
 
 
 _last_offset = attrgetter("last_offset")
+_max_timestamp_ms = attrgetter("max_timestamp_ms")
 
 
 def read(log: PartitionLog, offset: int, up_to: int, most: int = -1) -> tuple[Batch, ...]:
@@ -414,10 +415,31 @@ def find_by_time(log: PartitionLog, time_ms: int) -> tuple[int, int] | None:
     A record without a timestamp counts as written at 0. Source: UnifiedLog.fetchOffsetByTimestamp.
     """
     for batch in log.batches:
-        written_ms = max(batch.max_timestamp_ms, 0)
-        if written_ms >= time_ms and batch.last_offset >= log.start_offset:
-            return max(batch.base_offset, log.start_offset), written_ms
+        if max(batch.max_timestamp_ms, 0) < time_ms or batch.last_offset < log.start_offset:
+            continue
+        for offset, written_ms in _times_in(batch):
+            if max(written_ms, 0) >= time_ms and offset >= log.start_offset:
+                return offset, max(written_ms, 0)
     return None
+
+
+def find_highest_time(log: PartitionLog) -> tuple[int, int] | None:
+    """Return the offset of the first record with the highest timestamp of a log, and that; None without any.
+
+    Source: UnifiedLog.fetchOffsetByTimestamp, RecordBatch.offsetOfMaxTimestamp.
+    """
+    newest = max(log.batches, key=_max_timestamp_ms, default=None)
+    if newest is None or newest.max_timestamp_ms == NO_TIMESTAMP:
+        return None
+    return next((each for each in _times_in(newest) if each[1] == newest.max_timestamp_ms), None)
+
+
+def _times_in(batch: Batch) -> Iterator[tuple[int, int]]:
+    """Yield the offset and the timestamp of each record: its producer's, or else the time of the append."""
+    for place in range(batch.count):
+        record = None if batch.control else batch.records[place]
+        own_ms = record.create_time_ms if isinstance(record, DataRecord) else 0
+        yield batch.base_offset + place, own_ms or batch.max_timestamp_ms
 
 
 def is_aborted(log: PartitionLog, batch: Batch) -> bool:

@@ -8,19 +8,30 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.records.batches import NO_TIMESTAMP
 
-# The values that stand for the start and the end instead of a timestamp (ListOffsetsRequest).
-LATEST_TIMESTAMP, EARLIEST_TIMESTAMP = -1, -2
+# The values that stand for a place in the log instead of a timestamp (ListOffsetsRequest): its end, its start, its
+# record with the highest timestamp, and three that only tiered storage tells apart from those.
+LATEST_TIMESTAMP, EARLIEST_TIMESTAMP, MAX_TIMESTAMP = -1, -2, -3
+EARLIEST_LOCAL_TIMESTAMP, LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP = -4, -5, -6
+# The first version that has each of them. Source: ReplicaManager.timestampMinSupportedVersion.
+_FIRST_VERSION = {
+    LATEST_TIMESTAMP: 1,
+    EARLIEST_TIMESTAMP: 1,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL_TIMESTAMP: 8,
+    LATEST_TIERED_TIMESTAMP: 9,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP: 11,
+}
 # The request is for a timestamp, which is in `timestamp_ms`.
 BY_TIME = 0
 
 
 class ListOffsets(Message, frozen=True):
-    """A consumer asks the leader of a partition for its start (-2), its end (-1), or a timestamp's offset.
+    """A client asks the leader of a partition for a place in its log (a negative number), or a timestamp's offset.
 
     `duration_ms` is that of auto.offset.reset=by_duration, and not part of the message: the requested timestamp
     (`timestamp_ms`) is that long before the moment in which the request is sent, by the clock of the client.
 
-    NOT MODELLED: offsetsForTimes, several partitions in one request, tiered storage.
+    NOT MODELLED: several partitions in one request; tiered storage: a log is as on a broker without it.
     """
 
     API_KEY: ClassVar[int] = 2
@@ -36,7 +47,7 @@ class ListOffsets(Message, frozen=True):
 class ListOffsetsResponse(Message, frozen=True):
     """The requested offset; -1 beside an error, or if no record is young enough.
 
-    `timestamp_ms` is the timestamp of the record that was found by one.
+    `timestamp_ms` is the timestamp of the record that was found by one, `leader_epoch` that of the leader.
     """
 
     API_KEY: ClassVar[int] = 2
@@ -47,6 +58,15 @@ class ListOffsetsResponse(Message, frozen=True):
     partition: str
     offset: int = -1
     timestamp_ms: int = NO_TIMESTAMP
+    leader_epoch: int = -1
+
+
+def is_supported(timestamp: int, version: int) -> bool:
+    """Return whether a version of ListOffsets has a timestamp, or the negative number in its place.
+
+    Source: ReplicaManager.isListOffsetsTimestampUnsupported.
+    """
+    return timestamp >= 0 or version >= _FIRST_VERSION.get(timestamp, version + 1)
 
 
 def with_timestamp(request: Message, now_ms: int) -> Message:

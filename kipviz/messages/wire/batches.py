@@ -1,8 +1,8 @@
 """A v2 record batch as bytes, with the place of every field.
 
-Fields that the model's batches lack are filled in and marked as not given: timestamps are 0, a record has no key. The
-origin of a record (`DataRecord.origin`) is in a header of that name, as a real application might keep it. Batches are
-not compressed.
+Fields that the model's batches lack are filled in and marked as not given: a record has no key, and its timestamp is 0
+if no real client sent one. The origin of a record (`DataRecord.origin`) is in a header of that name, as a real
+application might keep it. Batches are not compressed.
 
 Source: org.apache.kafka.common.record.DefaultRecordBatch, DefaultRecord.
 """
@@ -33,6 +33,8 @@ def encode_batch(
     `sender_told` says whether producer id, epoch and sequence are known, or only filled in.
     """
     base, last = records[0][0], records[-1][0]
+    times = [record.create_time_ms for _, record in records]
+    is_timed = any(times)
     attributes = TRANSACTIONAL if producer_id >= 0 else 0
     out = Writer()
     out.heading("RecordBatch")
@@ -43,14 +45,14 @@ def encode_batch(
     out.put("RecordBatch.crc", "uint32", bytes(4))  # known at the end
     _put_number(out, "attributes", 2, attributes, told=sender_told)
     _put_number(out, "lastOffsetDelta", 4, last - base)
-    _put_number(out, "baseTimestamp", 8, 0, told=False)
-    _put_number(out, "maxTimestamp", 8, 0, told=False)
+    _put_number(out, "baseTimestamp", 8, times[0], told=is_timed)
+    _put_number(out, "maxTimestamp", 8, max(times), told=is_timed)
     _put_number(out, "producerId", 8, producer_id, told=sender_told)
     _put_number(out, "producerEpoch", 2, producer_epoch, told=sender_told)
     _put_number(out, "baseSequence", 4, base_sequence, told=sender_told)
     _put_number(out, "recordsCount", 4, len(records))
     for offset, record in records:
-        _put_record(out, offset - base, record)
+        _put_record(out, offset - base, record, times[0], is_timed=is_timed)
     data = out.data
     data[_LENGTH_AT : _LENGTH_AT + 4] = (len(data) - _LENGTH_AT - 4).to_bytes(4, "big")
     data[_CRC_AT:_CHECKED_FROM] = crc32c(bytes(data[_CHECKED_FROM:])).to_bytes(4, "big")
@@ -62,11 +64,15 @@ def _put_number(out: Writer, name: str, size: int, value: int, *, told: bool = T
     out.put(f"RecordBatch.{name}", f"int{8 * size}", raw, told=told)
 
 
-def _put_record(out: Writer, delta: int, record: DataRecord) -> None:
+def _put_record(
+    out: Writer, delta: int, record: DataRecord, base_ms: int, *, is_timed: bool
+) -> None:
     path = "RecordBatch.Record[]"
     inner = Writer()
     inner.put(f"{path}.attributes", "int8", bytes(1))
-    inner.put(f"{path}.timestampDelta", "varlong", varint(0), told=False)
+    inner.put(
+        f"{path}.timestampDelta", "varlong", varint(record.create_time_ms - base_ms), told=is_timed
+    )
     inner.put(f"{path}.offsetDelta", "varint", varint(delta))
     inner.put(f"{path}.key", "varint string", varint(-1), told=False)
     inner.put(f"{path}.value", "varint string", _encode_sized(record.value))

@@ -45,8 +45,10 @@ def batch_in(data: bytes) -> LoggedBatch:
 
 
 def records_of(batch: LoggedBatch) -> tuple[DataRecord, ...]:
-    """Return a batch's records as the model keeps them: their values as text, a long one by its start and checksum."""
-    return tuple(DataRecord(_text(each.value)) for each in batch.records)
+    """Return a batch's records as the model keeps them: values as text, a long one by its start and checksum."""
+    return tuple(
+        DataRecord(_text(each.value), create_time_ms=each.timestamp) for each in batch.records
+    )
 
 
 class ReadBatches:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kipviz.brokers.logs.partition_leader import batch_of
+from kipviz.messages.apis.logs.list_offsets import reject_parts
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.list_offsets import ListOffsetsResponse
 from kipviz.messages.logs.producing import (
@@ -252,27 +253,39 @@ def _encode_fetched(
 
 
 def list_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
-    """Answer where partitions start or end."""
+    """Answer where partitions start or end, and which records are the first at a time.
+
+    A partition that is named twice has one result. Source: ReplicaManager.fetchOffset.
+    """
     topics = request.said["Topics"]
-    places = tuple((t["Name"], p["PartitionIndex"]) for t in topics for p in t["Partitions"])
+    rejected = reject_parts(request.said, request.incoming)
 
     def answer(replies: Replies) -> Struct:
-        told = {}
-        for place, reply in zip(places, replies, strict=True):
+        told = {name: ListOffsetsResponse(error, name) for name, error in rejected.items()}
+        for reply in replies:
             assert isinstance(reply, ListOffsetsResponse)
-            told[place] = {
-                "PartitionIndex": place[1],
-                "ErrorCode": reply.error,
-                "Timestamp": reply.timestamp_ms,
-                "Offset": reply.offset,
-            }
-        found = tuple(
-            {
-                "Name": t["Name"],
-                "Partitions": tuple(told[t["Name"], p["PartitionIndex"]] for p in t["Partitions"]),
-            }
-            for t in topics
-        )
-        return {"Topics": found}
+            told[reply.partition] = reply
+        found: dict[str, dict[int, Struct]] = {}
+        for topic in topics:
+            results = found.setdefault(topic["Name"], {})
+            for part in topic["Partitions"]:
+                index = part["PartitionIndex"]
+                results[index] = _encode_offset(index, told[f"{topic['Name']}-{index}"])
+        return {
+            "Topics": tuple(
+                {"Name": name, "Partitions": tuple(results.values())}
+                for name, results in found.items()
+            )
+        }
 
     return Asked(messages, answer)
+
+
+def _encode_offset(index: int, told: ListOffsetsResponse) -> Struct:
+    return {
+        "PartitionIndex": index,
+        "ErrorCode": told.error,
+        "Timestamp": told.timestamp_ms,
+        "Offset": told.offset,
+        "LeaderEpoch": told.leader_epoch,
+    }

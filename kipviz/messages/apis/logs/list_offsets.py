@@ -9,7 +9,7 @@ from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs import list_offsets as model
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.decoding import Incoming, NotModelledError
+from kipviz.messages.wire.decoding import Incoming
 from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of, topic_of
@@ -80,13 +80,14 @@ def _encode_request(m: model.ListOffsets, _: Around) -> Struct:
 
 
 def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.ListOffsets, ...]:
-    """Return a message for each partition."""
+    """Return a message for each partition that is not rejected before its leader is asked."""
     committed = bool(fields.get("IsolationLevel", 0))
+    rejected = reject_parts(fields, incoming)
     found = []
     for partition, part in incoming.parts_of(fields["Topics"]):
         time = part["Timestamp"]
-        if time < model.EARLIEST_TIMESTAMP:
-            raise NotModelledError(f"ListOffsets for {time}: allowed are -1, -2 or a time")
+        if partition in rejected:
+            continue
         if time < 0:
             found.append(model.ListOffsets(partition, time, committed))
         else:
@@ -95,12 +96,29 @@ def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.ListOffse
     return tuple(found)
 
 
+def reject_parts(fields: Struct, incoming: Incoming) -> dict[str, Errors]:
+    """Return the error of each partition whose leader is not asked: it is named twice, or has an unknown timestamp.
+
+    Source: ReplicaManager.fetchOffset.
+    """
+    rejected: dict[str, Errors] = {}
+    seen: set[str] = set()
+    for partition, part in incoming.parts_of(fields["Topics"]):
+        if partition in seen:
+            rejected[partition] = Errors.INVALID_REQUEST
+        elif not model.is_supported(part["Timestamp"], incoming.version):
+            rejected[partition] = Errors.UNSUPPORTED_VERSION
+        seen.add(partition)
+    return rejected
+
+
 def _encode_response(m: model.ListOffsetsResponse, _: Around) -> Struct:
     partition = {
         "PartitionIndex": index_of(m.partition),
         "ErrorCode": m.error,
         "Timestamp": m.timestamp_ms,
         "Offset": m.offset,
+        "LeaderEpoch": m.leader_epoch,
     }
     return {"Topics": ({"Name": topic_of(m.partition), "Partitions": (partition,)},)}
 
