@@ -21,6 +21,7 @@ from kipviz.cluster.actions import (
     Replicate,
     Tick,
 )
+from kipviz.cluster.behaviour import due_actions
 from kipviz.cluster.behaviour.catalogue import (
     BEHAVIOUR_OF,
     OF_CLIENTS,
@@ -40,7 +41,6 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.start.first_world import first_world
 from kipviz.cluster.step_memory import StepMemory
-from kipviz.cluster.timing import deadlines
 from kipviz.cluster.timing.durations import forgets, retains
 from kipviz.cluster.timing.record_timestamps import horizon_of, set_back
 from kipviz.cluster.turn import Turn
@@ -202,7 +202,7 @@ class ClusterModel:
             return (*found, *accidents)
         tick = () if self.why_not(world, TICK) is not None else (TICK,)
         due = [
-            [action for action in actions if deadlines.not_due(world, action) is None]
+            [action for action in actions if due_actions.not_due(world, action) is None]
             for actions in (found, accidents)
         ]
         return (*due[0], *tick, *due[1])
@@ -218,11 +218,21 @@ class ClusterModel:
         if still is not None:
             return still
         why = behaviour.why_not(self, world, action)
-        return deadlines.not_due(world, action) if why is None and self._timed else why
+        return due_actions.not_due(world, action) if why is None and self._timed else why
 
     def obstacle(self, world: World, action: ClusterAction) -> str | None:
         """Return why an action is not possible, whatever the budget and the clock."""
         return BEHAVIOUR_OF[type(action)].why_not(self, world, action)
+
+    def overdue(self, world: World) -> str:
+        """Return the label of a possible action that is due now at the latest, "" if there is none."""
+        for deadline in world.deadlines:
+            if deadline.by == 0:
+                action = due_actions.action_of(world, deadline)
+                possible = self.obstacle(world, action) is None
+                if possible and due_actions.not_due(world, action) is None:
+                    return self.label(world, action)
+        return ""
 
     def label(self, world: World, action: ClusterAction) -> str:
         """Return an action's label in a world."""

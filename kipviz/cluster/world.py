@@ -32,6 +32,14 @@ from kipviz.records.batches import NO_TIMESTAMP
 
 RoleKey = tuple[int, str, str]
 
+# The parts of a world that an action can read, by name: its tables and those of its metadata, ...
+APPLICATIONS, LOGS, ROLES, CONNECTIONS = "applications", "logs", "roles", "connections"
+LEADERS = "leaders"
+# ... and what is no table; the model shows plainly which actions read these (`Behaviour.parts_read`).
+UP, CUTS, FEATURES, RELEASES, ACLS = "up", "cuts", "features", "releases", "acls"
+PAUSES = "pauses"
+PARTS = (UP, CUTS, FEATURES, RELEASES, ACLS, PAUSES)
+
 
 class Envelope(Value, frozen=True):
     """A message and its sender: the role, shard and tag that its response goes to.

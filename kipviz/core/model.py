@@ -19,9 +19,11 @@ class Action(Value, frozen=True, tag=True, tag_field="class"):
     """One thing that can happen: a call, a delivery, a timer, a crash, a tick.
 
     An action is plain data: it is equal by content, and in a file it is a JSON object whose member `class` names the
-    kind of action. `WRITTEN` has the fields that are stored as text there, each with the function that reads it.
+    kind of action. `WRITTEN` has the fields that are stored as text there, each with the function that reads it. `KIND`
+    is what `Model.kind` returns, in a model whose actions have it.
     """
 
+    KIND: ClassVar[str]
     WRITTEN: ClassVar[Mapping[str, Callable[[str], Written]]] = {}
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from kipviz.core.table import Table
 
 # A cell: the name of its table, and its key there; the set of a table's keys is (KEYS, its name).
-Place: TypeAlias = tuple[str, Any]
+Cell: TypeAlias = tuple[str, Any]
 KEYS = "keys"
 
 
@@ -21,15 +21,15 @@ class Notes:
     """The places that a step reads, except those that it wrote itself."""
 
     def __init__(self) -> None:
-        self.read: dict[Place, None] = {}
-        self.written: dict[Place, None] = {}
+        self.read: dict[Cell, None] = {}
+        self.written: dict[Cell, None] = {}
 
-    def look(self, place: Place) -> None:
+    def look(self, place: Cell) -> None:
         """Note that a place was read, unless the step itself wrote it before."""
         if place not in self.written:
             self.read.setdefault(place)
 
-    def write(self, place: Place) -> None:
+    def write(self, place: Cell) -> None:
         """Note that the step wrote a place."""
         self.written[place] = None
 

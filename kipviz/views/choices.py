@@ -6,31 +6,28 @@ import msgspec
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
-from kipviz.clients.workers import swap_thread
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
     CrashClient,
-    DelayOver,
     Deliver,
     ExpireLock,
     LoseConnection,
     MoveLeader,
-    RunOut,
     Send,
     StartBroker,
     Step,
     TimeOutTransaction,
     UpgradeFeature,
 )
+from kipviz.cluster.behaviour.catalogue import detail_of, title_of
 from kipviz.cluster.behaviour.naming import on_wire, thread_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import TRANSACTION_VERSION
 from kipviz.cluster.world import World, host_of
 from kipviz.core.written import ActionReader, action_to_json
-from kipviz.messages.apis.api import leading_role
 from kipviz.messages.cluster.features import STAGING_LEVEL
-from kipviz.views.explanations.sentences import summary, title
+from kipviz.views.explanations.sentences import summary
 from kipviz.views.page_parts import ChoicePart
 
 FAULTS = ("fault", "expiry", "repair")
@@ -76,7 +73,7 @@ def _item(world: World, action: ClusterAction, *, taken: bool) -> ChoicePart:
     return {
         "id": choice_id(action),
         "text": _text(world, action),
-        "sub": _sub(world, action),
+        "sub": _detail(world, action),
         "group": "fault" if action.KIND in FAULTS else "next",
         "enabled": True,
         "why": "",
@@ -120,38 +117,15 @@ def _list_locks(role: ShareLeader) -> list[tuple[str, int]]:
     ]
 
 
-def _sub(world: World, action: ClusterAction) -> str:
-    if isinstance(action, Deliver):
-        message = on_wire(world, action)
-        who = f"{action.source} → B{action.broker}"
-        if action.way == "response":
-            who = f"B{action.broker} → {action.source}"
-        return f"{who} · {summary(message)}" if message else who
-    if isinstance(action, Step):
-        app = swap_thread(world.applications[action.application], action.thread)
-        return app.program[app.line].text.strip()
-    if isinstance(action, CrashBroker):
-        led = [p for p, held in world.image.leaders.items() if held.leader == action.broker]
-        return ", ".join(map(_office, led))
-    if isinstance(action, MoveLeader):
-        return _office(action.partition)
-    if isinstance(action, TimeOutTransaction):
-        return f"transaction coordinator B{action.broker}"
-    if isinstance(action, RunOut | DelayOver):
-        return f"{action.role.replace('_', ' ')} B{action.broker}"
-    if isinstance(action, ExpireLock):
-        return f"share-partition leader B{action.broker}"
-    return ""
-
-
-def _office(partition: str) -> str:
-    """Return the name of the role that the leader of a partition has."""
-    role = leading_role(partition).replace("_", " ")
-    return f"leader of {partition}" if role == "partition leader" else f"{role} {partition}"
+def _detail(world: World, action: ClusterAction) -> str:
+    """Return the line below a title; for an arrival with the message."""
+    words = detail_of(world, action)
+    message = on_wire(world, action) if isinstance(action, Deliver) else None
+    return f"{words} · {summary(message)}" if message else words
 
 
 def _text(world: World, action: ClusterAction) -> str:
-    words = title(world, action)
+    words = title_of(world, action)
     if isinstance(action, Send):
         return f"{host_of(action.source)}: {words}"
     if isinstance(action, Step):

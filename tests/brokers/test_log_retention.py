@@ -12,10 +12,10 @@ from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.timers import LogRetention
 from kipviz.cluster.actions import RunOut
+from kipviz.cluster.behaviour.due_actions import action_of, place_of
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.cluster.timing.clock import Clock, Due
-from kipviz.cluster.timing.deadlines import action_of, place_of
 from kipviz.cluster.timing.durations import DURATIONS
 from kipviz.cluster.timing.record_timestamps import horizon_of
 from kipviz.cluster.timing.timers import front_of

@@ -8,9 +8,9 @@ from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.clients.sessions.session_threads import PARKED
 from kipviz.cluster.actions import Step, Tick
+from kipviz.cluster.behaviour.due_actions import deadline_of
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.timing.clock import Clock
-from kipviz.cluster.timing.deadlines import deadline_of
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES

@@ -11,6 +11,9 @@ from kipviz.cluster.actions import (
     DeleteAcls,
     Deliver,
     DeliverLate,
+    ExpireBatch,
+    GiveUp,
+    MissPoll,
     ReadLog,
     Receive,
     Replicate,
@@ -24,6 +27,9 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.behaviour import Behaviour
 from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, BEHAVIOURS, clause_of
 from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.cluster.timing.clock import Due
+from kipviz.cluster.timing.timers import AGES
+from kipviz.cluster.world import PARTS
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 
@@ -112,6 +118,42 @@ def test_an_action_says_when_it_is_possible(each: Behaviour[ClusterAction]) -> N
     gives = [name for name in GIVES if getattr(type(each), name) is not getattr(Behaviour, name)]
     wanted = 0 if each.action in GIVEN_BY_OTHERS else 1
     assert len(gives) == wanted, f"{each.action.__name__} is given by {gives or 'nobody'}"
+
+
+# They come at any time: from outside, as soon as a broker reads, or when all else is due.
+AT_ANY_TIME = (Receive, DeliverLate, Tick, ReadLog)
+
+
+@pytest.mark.parametrize("each", BEHAVIOURS, ids=lambda each: each.action.__name__)
+def test_an_action_that_is_no_fault_has_a_deadline(each: Behaviour[ClusterAction]) -> None:
+    name = each.action.__name__
+    free = each.action.KIND in ("fault", "repair") or each.action in AT_ANY_TIME
+    assert bool(each.dues) != free, f"{name}: no `dues`, the kind of its deadline"
+    assert (each.action.KIND == "expiry") == bool(each.timer or each.action is RunOut), (
+        f"{name}: what expires has the name of its `timer`"
+    )
+    assert not each.expires_at_rest or each.spends, f"{name}: a search lends it no budget"
+
+
+def test_every_kind_of_deadline_is_of_one_action_or_an_age() -> None:
+    dues = [due for each in BEHAVIOURS for due in each.dues]
+    assert sorted(dues) == sorted(set(Due) - set(AGES))
+
+
+# A message's cause is who sent it; what a client waits for in vain has none, and neither has the time.
+WITHOUT_CAUSE = (Deliver, DeliverLate, Receive, GiveUp, ExpireBatch, MissPoll, Tick)
+
+
+@pytest.mark.parametrize("each", BEHAVIOURS, ids=lambda each: each.action.__name__)
+def test_an_action_that_is_no_fault_has_a_cause(each: Behaviour[ClusterAction]) -> None:
+    name, of = each.action.__name__, type(each)
+    free = each.action.KIND in ("fault", "repair") or each.action in WITHOUT_CAUSE
+    assert (of.main_cause is Behaviour.main_cause) == free, f"{name}: no `main_cause`"
+    caused = of.main_cause is not Behaviour.main_cause
+    told = of.deadline_cause is not Behaviour.deadline_cause
+    assert not each.dues or caused != told, f"{name}: what sets its deadline?"
+    assert each.delivers == (each.action in (Deliver, DeliverLate))
+    assert [part for part in PARTS if part in each.parts_read] == list(each.parts_read)
 
 
 def test_no_two_behaviours_have_one_place() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kipviz.cluster.actions import ExpireLock, Step, Tick, TimeOutTransaction
+from kipviz.cluster.behaviour.due_actions import deadline_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget
 from kipviz.cluster.timing.clock import (
@@ -20,7 +21,7 @@ from kipviz.cluster.timing.clock import (
     unit_of,
     why_no_clock,
 )
-from kipviz.cluster.timing.deadlines import after_step, deadline_of, find, unit
+from kipviz.cluster.timing.deadlines import after_step, find, unit
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.core.values import fingerprint

@@ -11,8 +11,8 @@ from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.actions import MoveLeader, RunOut, Tick
+from kipviz.cluster.behaviour import due_actions
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.timing import deadlines
 from kipviz.cluster.timing.clock import Due
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
@@ -64,7 +64,7 @@ def test_with_a_clock_it_is_a_day_after_the_last_batch_and_a_new_leader_goes_on_
     day, scan = 86_400_000, 600_000
     (deadline,) = running(world, Due.PRODUCER_ID)
     assert at(deadline) == (day, day + scan)
-    assert deadlines.action_of(world, deadline) == DAY
+    assert due_actions.action_of(world, deadline) == DAY
     short = model_of(
         "run_out=1,move_leader=1", *TIMED, "producer.id.expiration.ms=30000", "pause_max_ms=9000"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.cluster.actions import Load, MoveLeader, RunOut
-from kipviz.cluster.timing import deadlines
+from kipviz.cluster.behaviour import due_actions
 from kipviz.cluster.timing.clock import Due
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
@@ -40,8 +40,8 @@ def test_of_a_group_of_kip_848_that_became_empty_an_old_offset_goes_by_the_next_
     world = after(MODERN, "kafka", STOPPED)
     (deadline,) = running(world, Due.OFFSET)
     assert at(deadline) == (0, CHECK)
-    action = deadlines.action_of(world, deadline)
-    assert deadlines.place_of(world, action) == (Due.OFFSET, (GROUP, "src-0"))
+    action = due_actions.action_of(world, deadline)
+    assert due_actions.place_of(world, action) == (Due.OFFSET, (GROUP, "src-0"))
 
 
 def test_of_a_classic_group_it_is_counted_from_when_it_became_empty() -> None:
@@ -49,9 +49,9 @@ def test_of_a_classic_group_it_is_counted_from_when_it_became_empty() -> None:
     assert not running(world, Due.OFFSET)
     (deadline,) = running(world, Due.GROUP_OFFSETS)
     assert at(deadline) == (WEEK, WEEK + CHECK)
-    action = deadlines.action_of(world, deadline)
+    action = due_actions.action_of(world, deadline)
     assert isinstance(action, RunOut)
-    assert deadlines.place_of(world, action) == (Due.GROUP_OFFSETS, (GROUP,))
+    assert due_actions.place_of(world, action) == (Due.GROUP_OFFSETS, (GROUP,))
     later = after(CLASSIC, "kafka", "The next check finds nothing")
     assert at(running(later, Due.GROUP_OFFSETS)[0])[0] < WEEK
 

@@ -24,6 +24,7 @@ from kipviz.cluster.actions import (
     RunOut,
     Tick,
 )
+from kipviz.cluster.behaviour import due_actions
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Durations
@@ -337,7 +338,7 @@ def test_a_transactional_id_is_forgotten_a_week_after_its_last_use_by_the_next_s
     )
     (action,) = (a for a in model.enabled(still) if isinstance(a, RunOut))
     assert action.timer == TransactionalIdExpiry("txn-1")
-    assert deadlines.action_of(still, running(still, Due.TRANSACTIONAL_ID)[0]) == action
+    assert due_actions.action_of(still, running(still, Due.TRANSACTIONAL_ID)[0]) == action
     assert Tick() in model.enabled(still), "the scan may come up to an hour later"
     home = still.image.home_of("__transaction_state", "txn-1")
     move = next(a for a in model.enabled(still) if getattr(a, "partition", "") == home)
@@ -371,7 +372,7 @@ def test_a_request_is_given_up_after_its_time_and_a_batch_after_a_longer_one() -
     assert at(batch) == (120_000, 120_000)
     assert "it is due in" in str(model.why_not(world, ExpireBatch(str(batch.place[0]))))
     for deadline in world.deadlines:
-        assert deadlines.deadline_of(world, deadlines.action_of(world, deadline)) == deadline
+        assert due_actions.deadline_of(world, due_actions.action_of(world, deadline)) == deadline
 
 
 def test_without_a_bound_for_pauses_a_client_may_be_late_and_a_broker_may_not() -> None:

@@ -22,13 +22,8 @@ OPEN = {
     "kipviz/checking/search/partial_order.py::_is_free": (
         "an action that is not known to be free of others is not: the search then takes every order"
     ),
-    "kipviz/checking/search/partial_order.py::_acts_on": (
-        "an action that is no client's own step is not reduced"
-    ),
-    "kipviz/checking/single_run/shrink.py::_host": "the other actions are at the broker they name",
     "kipviz/checking/timed/critical_path.py::_wait": "an action without a latency takes no time",
     "kipviz/views/explanations/guards.py::_read_guards": "the action's own class says what it looks at",
-    "kipviz/views/explanations/sentences.py::title": "the action's own class has its sentence",
     "kipviz/views/explanations/step_roles.py::by_role": "the other actions are no client's step",
 }
 

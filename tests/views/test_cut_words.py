@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kipviz.cluster.actions import Cut, Heal
-from kipviz.cluster.behaviour.catalogue import lane_of, read_guards
+from kipviz.cluster.behaviour.catalogue import lane_of, read_guards, title_of
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.views.explanations.guards import guards
 from kipviz.views.explanations.network_sentences import notes_of_hosts
-from kipviz.views.explanations.sentences import tell, title
+from kipviz.views.explanations.sentences import tell
 from tests.cluster.small_clusters import model_of, small_spec
 
 MODEL = model_of(small_spec("group", budget=FaultBudget(cut=3)), "kafka")
@@ -39,7 +39,7 @@ def test_a_repair_says_what_another_cut_still_holds_apart() -> None:
         "Brokers 1 and 3 and brokers 5 and 7 and app-1 can reach each other again."
     )
     both = after(Cut("B1", "B5"), WIDE)
-    assert title(both, HEAL) == "B1 B3 | B5 B7 app-1 are joined"
+    assert title_of(both, HEAL) == "B1 B3 | B5 B7 app-1 are joined"
     assert tell(both, HEAL, ()).sentence.endswith(
         "again, but another partition still separates B1 and B5."
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kipviz.clients.workers import swap_thread
 from kipviz.cluster.actions import Step
-from kipviz.cluster.behaviour.catalogue import script_name
+from kipviz.cluster.behaviour.catalogue import script_name, title_of
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.views.choices import action_of, choice_id, choices
 from kipviz.views.explanations.guards import guards
-from kipviz.views.explanations.sentences import tell, title
+from kipviz.views.explanations.sentences import tell
 from kipviz.views.role_cards import owners
 from tests.scenarios.story import play_once
 
@@ -27,10 +27,10 @@ def at_work():
 def test_a_step_of_a_thread_is_told_in_the_threads_name():
     world, model = at_work()
     assert script_name(world, WORKER) == "worker of app-1 goes on"
-    assert title(world, WORKER) == "poll()"
+    assert title_of(world, WORKER) == "poll()"
     outcome = model.step(world, WORKER)
     assert tell(world, WORKER, outcome.events).sentence.startswith("worker of app-1 calls poll().")
-    assert title(outcome.world, WORKER) == "poll() returns"
+    assert title_of(outcome.world, WORKER) == "poll() returns"
     line, *_ = guards(model, world, WORKER)
     assert line == ("line", "9 of 11: records = consumer2.poll(timeout); // the worker's own")
 

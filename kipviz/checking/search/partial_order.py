@@ -21,6 +21,7 @@ from __future__ import annotations
 from kipviz.clients.application import Application
 from kipviz.clients.kinds import next_request
 from kipviz.cluster.actions import ClusterAction, Deliver, Send, Step
+from kipviz.cluster.behaviour.catalogue import actor_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing.deadlines import clients_are_timed
 from kipviz.cluster.timing.timers import of_clients
@@ -78,7 +79,7 @@ class LoneSteps:
                 continue
             if app.producer.max_in_flight > 1:
                 continue
-            own = [a for a in enabled if _acts_on(a) == name]
+            own = [a for a in enabled if actor_of(a) == name]
             if len(own) == 1 and self._is_free(world, app, own[0], answers.get(name, 0)):
                 return own[0]
         return None
@@ -121,16 +122,3 @@ def _wires(world: World) -> tuple[set[str], dict[str, int]]:
             owed.add(name)
         answers[name] = answers.get(name, 0) + len(connection.responses)
     return owed, answers
-
-
-def _acts_on(action: ClusterAction) -> str:
-    """Return the application that takes a step, or ""."""
-    match action:
-        case Step(name):
-            return name
-        case Send(source):
-            return host_of(source)
-        case Deliver(source, _, "response"):
-            return host_of(source)
-        case _:
-            return ""

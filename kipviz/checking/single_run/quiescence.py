@@ -38,16 +38,15 @@ from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.actions import (
     ClusterAction,
-    ExpireLock,
     RunOut,
     Tick,
-    TimeOutTransaction,
 )
+from kipviz.cluster.behaviour.catalogue import BEHAVIOURS
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.network.network_partition import is_cut
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.world import World
-from kipviz.core.model import Model, Outcome
+from kipviz.core.model import Action, Model, Outcome
 from kipviz.messages.events import (
     CallReturned,
     CallStarted,
@@ -67,10 +66,8 @@ STEPS_MAX = 400
 RESTS_MAX = 24
 
 # The timers that expire in a quiescent cluster, with the field of the budget that a race with them spends.
-TIMERS: dict[type[ClusterAction], str] = {
-    ExpireLock: "expire_lock",
-    TimeOutTransaction: "time_out",
-    RunOut: "run_out",
+TIMERS: dict[type[Action], str] = {
+    each.action: each.spends for each in BEHAVIOURS if each.expires_at_rest
 }
 
 

@@ -13,10 +13,11 @@ from itertools import pairwise
 
 from kipviz.checking.judging.verdicts import property_named
 from kipviz.checking.search.liveness import FOR_EVER, Futures, settle
-from kipviz.cluster.actions import ClusterAction, Cut, Deliver, Heal, Receive, Send, Step
+from kipviz.cluster.actions import ClusterAction, Cut, Heal
+from kipviz.cluster.behaviour.catalogue import actor_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.network.network_partition import narrow_cut
-from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.core.values import Value
 from kipviz.properties.pending import NothingPending, Open
@@ -227,7 +228,7 @@ def _move_together(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> 
     for at in range(1, len(story)):
         if not go_on():
             break
-        hosts = [_host(action) for action in story]
+        hosts = [actor_of(action) for action in story]
         earlier = [k for k in range(at) if hosts[k] == hosts[at]]
         to = earlier[-1] + 1 if earlier else at
         moved = (*story[:to], story[at], *story[to:at], *story[at + 1 :])
@@ -238,16 +239,4 @@ def _move_together(judge: _Judge, story: Actions, go_on: Callable[[], bool]) -> 
 
 def _changes(story: Actions) -> int:
     """Count how often the story changes from one host to another."""
-    return sum(one != other for one, other in pairwise(map(_host, story)))
-
-
-def _host(action: ClusterAction) -> str:
-    match action:
-        case Step(name):
-            return name
-        case Send(source) | Receive(source):
-            return host_of(source)
-        case Deliver(source, broker, way):
-            return broker_host(broker) if way == "request" else host_of(source)
-        case _:
-            return f"{action.KIND} {getattr(action, 'broker', '')}"
+    return sum(one != other for one, other in pairwise(map(actor_of, story)))

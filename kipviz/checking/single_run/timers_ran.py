@@ -10,29 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kipviz.brokers.timers import ROLE_TIMERS
-from kipviz.cluster.actions import (
-    ClusterAction,
-    ExpireBatch,
-    ExpireLock,
-    GiveUp,
-    MissPoll,
-    RunOut,
-    TimeOutCall,
-    TimeOutTransaction,
-)
+from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, BEHAVIOURS
+from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.core.model import Action
 from kipviz.core.values import Value
-from kipviz.settings import broker_configs, client_configs, consumer_configs
 
-OF_ACTIONS: dict[type[ClusterAction], str] = {
-    ExpireLock: f"acquisition lock ({broker_configs.GROUP_SHARE_RECORD_LOCK_DURATION_MS.name})",
-    TimeOutTransaction: f"transaction time-out ({client_configs.TRANSACTION_TIMEOUT_MS.name})",
-    GiveUp: f"a client's wait for a response ({client_configs.REQUEST_TIMEOUT_MS.name})",
-    ExpireBatch: f"a batch's delivery ({client_configs.DELIVERY_TIMEOUT_MS.name})",
-    TimeOutCall: f"a blocking call ({client_configs.MAX_BLOCK_MS.name})",
-    MissPoll: f"a member's next poll() ({consumer_configs.MAX_POLL_INTERVAL_MS.name})",
-}
-# In the order in which a sentence lists them.
-NAMES = tuple(dict.fromkeys((*OF_ACTIONS.values(), *(each.NAME for each in ROLE_TIMERS))))
+# In the order in which a sentence lists them: as the fault budget has them, then the other timers of roles.
+NAMES = tuple(
+    dict.fromkeys(
+        (
+            *(
+                each.timer
+                for field in FaultBudget.__struct_fields__
+                for each in BEHAVIOURS
+                if each.timer and each.spends == field
+            ),
+            *(each.NAME for each in ROLE_TIMERS),
+        )
+    )
+)
 
 AT_REST, EARLY, DUE = "at rest", "early", "due"
 RESOLVING = (
@@ -41,11 +37,10 @@ RESOLVING = (
 )
 
 
-def timer_of(action: ClusterAction) -> str:
-    """Return the name of the timer that expires with an action, "" if none does."""
-    if isinstance(action, RunOut):
-        return action.timer.NAME
-    return OF_ACTIONS.get(type(action), "")
+def timer_of(action: Action) -> str:
+    """Return the name of the timer that expires with an action, "" if none does; models without timers have none."""
+    behaviour = BEHAVIOUR_OF.get(type(action))
+    return "" if behaviour is None else behaviour.expiring_timer(action)
 
 
 class TimersRan(Value, frozen=True):

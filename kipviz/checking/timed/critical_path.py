@@ -30,10 +30,10 @@ from kipviz.cluster.actions import (
     Replicate,
     Tick,
 )
+from kipviz.cluster.behaviour.due_actions import place_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing.clock import TIMED, Clock, advance_deadlines
-from kipviz.cluster.timing.deadlines import place_of
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.model import Event
 from kipviz.core.values import Value

@@ -27,9 +27,12 @@ from kipviz.cluster.behaviour.naming import (
     thread_of,
 )
 from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.timing.clock import Due, Place
+from kipviz.cluster.timing.timers import thread_place
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.world import World, host_of
+from kipviz.cluster.world import APPLICATIONS, FEATURES, PAUSES, World, host_of
 from kipviz.core.table import pairs
+from kipviz.core.watched import Cell
 from kipviz.settings.client_configs import MAX_BLOCK_MS
 
 # One shared object for each: most steps of a run are calls and arrivals, and all of them are stored.
@@ -40,6 +43,8 @@ class GoingOn(Behaviour[Step]):
     """The application thread continues: it executes the next statement or returns from a call."""
 
     action = Step
+    dues = (Due.STEP,)
+    parts_read = (FEATURES, PAUSES)
     verbs = (Verb("step", "{0} goes on"),)
 
     def why_not(self, model: Model, world: World, action: Step) -> str | None:
@@ -66,6 +71,26 @@ class GoingOn(Behaviour[Step]):
         call = app.program[app.line].call.value
         return f"{call}() returns to {name}." if app.waiting else f"{name} calls {call}()."
 
+    def title(self, world: World, action: Step) -> str:
+        if action.application not in world.applications:
+            return super().title(world, action)
+        app = swap_thread(world.applications[action.application], action.thread)
+        call = app.program[app.line].call.value
+        return f"{call}() returns" if app.waiting else f"{call}()"
+
+    def detail(self, world: World, action: Step) -> str:
+        app = swap_thread(world.applications[action.application], action.thread)
+        return app.program[app.line].text.strip()
+
+    def deadline_place(self, world: World, action: Step) -> Place:
+        return Due.STEP, thread_place(action.application, action.thread)
+
+    def main_cause(self, action: Step) -> Cell:
+        return APPLICATIONS, action.application
+
+    def actor(self, action: Step) -> str:
+        return action.application
+
     def name(self, world: World, action: Step) -> ActionName:
         return ActionName(self.verbs[0], (thread_of(action),))
 
@@ -80,6 +105,8 @@ class TimingOutCall(Behaviour[TimeOutCall]):
     """max.block.ms is over: a blocking call returns, while its request continues."""
 
     action = TimeOutCall
+    dues = (Due.CALL,)
+    timer = f"a blocking call ({MAX_BLOCK_MS.name})"
     verbs = (Verb("time out call", "a call of {0} times out"),)
     place = 100
     clause = Clause(
@@ -114,6 +141,12 @@ class TimingOutCall(Behaviour[TimeOutCall]):
         if app.program[app.line].call is Call.SEND:
             return f"{MAX_BLOCK_MS.name} expires: send() returns to {name}, and its records are in no buffer."
         return f"{MAX_BLOCK_MS.name} expires for a call of {name}. The operation itself continues."
+
+    def deadline_place(self, world: World, action: TimeOutCall) -> Place:
+        return Due.CALL, thread_place(action.application, action.thread)
+
+    def main_cause(self, action: TimeOutCall) -> Cell:
+        return APPLICATIONS, action.application
 
     def name(self, world: World, action: TimeOutCall) -> ActionName:
         return ActionName(self.verbs[0], (thread_of(action),))

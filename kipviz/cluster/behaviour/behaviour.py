@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
+import msgspec
+
 from kipviz.brokers.context import Context, Image
 from kipviz.clauses import Clause
 from kipviz.clients.application import Application
@@ -13,9 +15,11 @@ from kipviz.clients.kinds import Client
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.timing.clock import Deadline, Due, Place
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import BrokerRole, Connection, RoleKey, World
 from kipviz.core.model import Action
+from kipviz.core.watched import Cell
 
 A = TypeVar("A", bound=Action)
 # A name and a value of the world before a step.
@@ -30,11 +34,8 @@ class Model(Protocol):
     def context(self, world: World, broker: int) -> Context:
         """Return what a role on a broker may read."""
 
-    def obstacle(self, world: World, action: ClusterAction) -> str | None:
-        """Return why an action is not possible, whatever the budget and the clock say."""
-
-    def label(self, world: World, action: ClusterAction) -> str:
-        """Name an action in a world."""
+    def overdue(self, world: World) -> str:
+        """Return the label of a possible action that is due now at the latest, "" if there is none."""
 
 
 class Behaviour(ABC, Generic[A]):
@@ -48,6 +49,11 @@ class Behaviour(ABC, Generic[A]):
     is the name of several. `clause` is None if the rule belongs to something else: a call, a message, a timer.
     `repairs`: it is listed behind the faults, whatever offers it. `shows_time_left`: with a timed clock the time until
     it is due is shown, too.
+
+    `dues` are the kinds of deadline that the action may have on a timed clock. `timer` is the name of the timer that
+    expires, as a line below a verdict lists it. `expires_at_rest`: the timer expires in the end where nothing else can
+    happen, without spending the budget. `delivers`: a message arrives, and its sender is the cause. `parts_read` are the
+    parts of the world that it reads and that are no tables, in the order of `world.PARTS`.
     """
 
     action: ClassVar[type[Action]]
@@ -58,6 +64,11 @@ class Behaviour(ABC, Generic[A]):
     clause: ClassVar[Clause | None] = None
     repairs: ClassVar[bool] = False
     shows_time_left: ClassVar[bool] = False
+    dues: ClassVar[tuple[Due, ...]] = ()
+    timer: ClassVar[str] = ""
+    expires_at_rest: ClassVar[bool] = False
+    delivers: ClassVar[bool] = False
+    parts_read: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def why_not(self, model: Model, world: World, action: A) -> str | None:
@@ -121,6 +132,41 @@ class Behaviour(ABC, Generic[A]):
         For a message, a call and the time see `views.explanations.guards`.
         """
         raise NotImplementedError(f"{type(action).__name__} says nothing of what it looks at")
+
+    def title(self, world: World, action: A) -> str:
+        """Return a few words for the action, short enough for a lane and a button."""
+        return self.name(world, action).on_screen
+
+    def detail(self, world: World, action: A) -> str:
+        """Return the line below its title in the list of what can happen: the role, the connection, the statement."""
+        return ""
+
+    def deadline_place(self, world: World, action: A) -> Place | None:
+        """Return the kind and place of the action's deadline on a timed clock, or None if it comes at any time."""
+        return (self.dues[0], msgspec.structs.astuple(action)) if self.dues else None
+
+    def at_deadline(self, world: World, deadline: Deadline) -> Action:
+        """Return the action of a deadline whose kind is one of `dues`."""
+        return self.action(*deadline.place)
+
+    def main_cause(self, action: A) -> Cell | None:
+        """Return the cell of the world that mainly made the action possible; None for a fault, and for a message."""
+        return None
+
+    def deadline_cause(self, action: A) -> Cell | None:
+        """Return the cell of the world whose value set the action's deadline."""
+        return self.main_cause(action)
+
+    def expiring_timer(self, action: A) -> str:
+        """Return the name of the timer that expires with the action, "" if none does."""
+        return self.timer
+
+    def actor(self, action: A) -> str:
+        """Return who acts, without a world: a process, a broker that receives, or else the broker that is named.
+
+        The steps of one actor are moved together when a run is shortened.
+        """
+        return f"{action.KIND} {getattr(action, 'broker', '')}"
 
     def host(self, world: World, action: A) -> str:
         """Return the host whose threads the action needs, "" for actions on hosts."""

@@ -15,13 +15,16 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
-from kipviz.cluster.behaviour.naming import losses_of, render_list, short_name
+from kipviz.cluster.behaviour.naming import leadership, losses_of, render_list, short_name
 from kipviz.cluster.operating import (
     why_not_registered,
 )
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import (
+    FEATURES,
+    RELEASES,
+    UP,
     World,
     broker_host,
     host_of,
@@ -33,6 +36,7 @@ class CrashingBroker(Behaviour[CrashBroker]):
     """A broker crashes; its partitions get another leader, its connections break."""
 
     action = CrashBroker
+    parts_read = (UP,)
     verbs = (Verb("crash", "{0} crashes"),)
     place = 40
     clause = Clause(
@@ -68,6 +72,10 @@ class CrashingBroker(Behaviour[CrashBroker]):
         yield "records not replicated", str(sum(_unreplicated_count(world.logs[p]) for p in led))
         yield "crashes left", str(world.budget.crash_broker)
 
+    def detail(self, world: World, action: CrashBroker) -> str:
+        led = [p for p, held in world.image.leaders.items() if held.leader == action.broker]
+        return ", ".join(map(leadership, led))
+
     def name(self, world: World, action: CrashBroker) -> ActionName:
         return ActionName(self.verbs[0], (broker_host(action.broker),))
 
@@ -79,6 +87,7 @@ class StartingBroker(Behaviour[StartBroker]):
     """A broker starts again, with nothing but its logs."""
 
     action = StartBroker
+    parts_read = (UP, FEATURES, RELEASES)
     verbs = (Verb("start", "{0} starts"),)
     place = 170
     clause = Clause(
@@ -127,6 +136,7 @@ class MovingLeader(Behaviour[MoveLeader]):
     """The controller makes another replica the leader of a partition."""
 
     action = MoveLeader
+    parts_read = (UP,)
     verbs = (Verb("move leader", "{0} moves to {1}"),)
     place = 50
     clause = Clause(
@@ -172,6 +182,9 @@ class MovingLeader(Behaviour[MoveLeader]):
         yield f"Broker {action.to}", "up" if action.to in world.up else "down"
         yield "records not replicated", str(_unreplicated_count(world.logs[action.partition]))
         yield "moves left", str(world.budget.move_leader)
+
+    def detail(self, world: World, action: MoveLeader) -> str:
+        return leadership(action.partition)
 
     def name(self, world: World, action: MoveLeader) -> ActionName:
         return ActionName(self.verbs[0], (action.partition, broker_host(action.to)))

@@ -77,6 +77,16 @@ def script_name(world: World, action: ClusterAction) -> str:
     return name_action(world, action).in_scripts
 
 
+def title_of(world: World, action: ClusterAction) -> str:
+    """Return a few words for an action, short enough for a lane and a button."""
+    return BEHAVIOUR_OF[type(action)].title(world, action)
+
+
+def detail_of(world: World, action: ClusterAction) -> str:
+    """Return the line below an action's title in the list of what can happen."""
+    return BEHAVIOUR_OF[type(action)].detail(world, action)
+
+
 def sentence_of(world: World, action: ClusterAction) -> str:
     """Return one sentence that says what happens."""
     return BEHAVIOUR_OF[type(action)].sentence(world, action)
@@ -97,6 +107,11 @@ def clause_of(action: ClusterAction) -> Clause:
 def runs_on(world: World, action: ClusterAction) -> str:
     """Return the host whose threads an action needs, "" for actions on hosts."""
     return BEHAVIOUR_OF[type(action)].host(world, action)
+
+
+def actor_of(action: ClusterAction) -> str:
+    """Return who acts, without a world: a process, a broker that receives, or else the broker that is named."""
+    return BEHAVIOUR_OF[type(action)].actor(action)
 
 
 def lane_of(world: World, action: ClusterAction) -> str:

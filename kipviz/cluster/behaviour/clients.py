@@ -18,6 +18,7 @@ from kipviz.clients.kinds import (
 )
 from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.sending import sender
+from kipviz.clients.sending.in_flight import number_of
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions import binding
 from kipviz.cluster import dispatch, topic_authorization
@@ -38,8 +39,10 @@ from kipviz.cluster.behaviour.naming import (
 )
 from kipviz.cluster.real import external_clients
 from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.timing.clock import Deadline, Due, Place
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.world import Envelope, World, host_of
+from kipviz.cluster.world import APPLICATIONS, FEATURES, PAUSES, RELEASES, Envelope, World, host_of
+from kipviz.core.watched import Cell
 from kipviz.messages.cluster.releases import knows, lower_version
 from kipviz.messages.logs.list_offsets import with_timestamp
 from kipviz.messages.message import Message
@@ -54,6 +57,8 @@ class Sending(Behaviour[Send]):
     """A client's network thread sends its next request."""
 
     action = Send
+    dues = (Due.SENDING,)
+    parts_read = (FEATURES, RELEASES, PAUSES)
     verbs = (Verb("send", "{0} sends {1}"),)
     clause = Clause("sender", "KIP-98 Producer", SHIPPED, "Sender.runOnce, NetworkClient")
 
@@ -114,6 +119,16 @@ class Sending(Behaviour[Send]):
         request = self.name(world, action).parts[1]
         return f"The network thread of {action.source} sends {request}."
 
+    def title(self, world: World, action: Send) -> str:
+        request = self.name(world, action).parts[1]
+        return f"{action.source.partition('/')[2]} sends {request}"
+
+    def main_cause(self, action: Send) -> Cell:
+        return APPLICATIONS, host_of(action.source)
+
+    def actor(self, action: Send) -> str:
+        return host_of(action.source)
+
     def name(self, world: World, action: Send) -> ActionName:
         return ActionName(
             self.verbs[0], (action.source, request_name(_to_send(world, action.source)))
@@ -154,6 +169,13 @@ class Receiving(Behaviour[Receive]):
         yield "sent by", f"{action.source}, a client outside the model"
         yield "to", f"Broker {action.broker}"
 
+    def title(self, world: World, action: Receive) -> str:
+        # A real client's connections have numbers, so its host says more.
+        return f"{host_of(action.source)} sends {self.name(world, action).parts[1]}"
+
+    def actor(self, action: Receive) -> str:
+        return host_of(action.source)
+
     def name(self, world: World, action: Receive) -> ActionName:
         return ActionName(
             self.verbs[0], (action.source, request_name(external_clients.request_of(action)))
@@ -167,6 +189,8 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
     """A timer of a client expires: a heartbeat is due, or a retry."""
 
     action = ClientTimer
+    dues = (Due.CLIENT_TIMER,)
+    parts_read = (PAUSES,)
     shows_time_left = True
     verbs = (Verb("client timer", "{0} of {1} is over"),)
     clause = Clause(
@@ -206,6 +230,9 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
         yield "timer", action.timer.words
         yield "of", action.source
 
+    def main_cause(self, action: ClientTimer) -> Cell:
+        return APPLICATIONS, host_of(action.source)
+
     def name(self, world: World, action: ClientTimer) -> ActionName:
         return ActionName(self.verbs[0], (action.timer.text, action.source), action.timer)
 
@@ -220,6 +247,8 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
     """delivery.timeout.ms expires for a producer's oldest batch; it is not known whether it arrived."""
 
     action = ExpireBatch
+    dues = (Due.BATCH,)
+    timer = f"a batch's delivery ({DELIVERY_TIMEOUT_MS.name})"
     shows_time_left = True
     verbs = (Verb("expire batch", "a batch of {0} expires"),)
     place = 80
@@ -266,6 +295,21 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
             yield "was sent before", "yes" if batch.sent else "no"
         yield "expiries left", str(world.budget.delivery_timeout)
 
+    def deadline_place(self, world: World, action: ExpireBatch) -> Place | None:
+        app = world.applications.get(host_of(action.source))
+        client = app.client_at(action.source) if app is not None else None
+        batch = expiring(client)
+        if batch is None:
+            return None
+        assert isinstance(client, Producer)
+        return Due.BATCH, (action.source, batch.partition, number_of(client, batch))
+
+    def at_deadline(self, world: World, deadline: Deadline) -> ExpireBatch:
+        return ExpireBatch(deadline.place[0])
+
+    def deadline_cause(self, action: ExpireBatch) -> Cell:
+        return APPLICATIONS, host_of(action.source)
+
     def name(self, world: World, action: ExpireBatch) -> ActionName:
         return ActionName(self.verbs[0], (action.source,))
 
@@ -280,6 +324,8 @@ class MissingPoll(Behaviour[MissPoll]):
     """max.poll.interval.ms expires for a consumer that does not poll: it leaves its group."""
 
     action = MissPoll
+    dues = (Due.POLL,)
+    timer = f"a member's next poll() ({MAX_POLL_INTERVAL_MS.name})"
     shows_time_left = True
     verbs = (Verb("miss poll", "{0} polls too late"),)
     place = 110
@@ -321,6 +367,9 @@ class MissingPoll(Behaviour[MissPoll]):
         yield "in poll()", "no"
         yield "member", f"{member.state.value}, {render_list(member.owned)}"
         yield "poll timeouts left", str(world.budget.miss_poll)
+
+    def deadline_cause(self, action: MissPoll) -> Cell:
+        return APPLICATIONS, host_of(action.source)
 
     def name(self, world: World, action: MissPoll) -> ActionName:
         return ActionName(self.verbs[0], (action.source,))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kipviz.cluster.actions import Deliver, DeliverLate, Step, TimeOutCall
 from kipviz.cluster.world import Connection, World
+from kipviz.messages.apis.api import leading_role
 from kipviz.messages.message import Message
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
@@ -61,6 +62,12 @@ def short_name(partition: str) -> str:
         .replace(SHARE_GROUP_STATE, "share state")
         .replace(CONSUMER_OFFSETS, "offsets")
     )
+
+
+def leadership(partition: str) -> str:
+    """Return the name of the role that the leader of a partition has."""
+    role = leading_role(partition).replace("_", " ")
+    return f"leader of {partition}" if role == "partition leader" else f"{role} {partition}"
 
 
 def number(value: int) -> str:

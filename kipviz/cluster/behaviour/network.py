@@ -32,9 +32,21 @@ from kipviz.cluster.network.partition_sides import (
 from kipviz.cluster.network.paused_hosts import list_paused, pausable, why_no_pause, why_no_resume
 from kipviz.cluster.network.traffic import between, messages_to
 from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.timing.clock import Due
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.world import Connection, World, broker_host, host_of
+from kipviz.cluster.world import (
+    ACLS,
+    CONNECTIONS,
+    CUTS,
+    FEATURES,
+    RELEASES,
+    Connection,
+    World,
+    broker_host,
+    host_of,
+)
 from kipviz.core.table import pairs
+from kipviz.core.watched import Cell
 from kipviz.settings.client_configs import REQUEST_TIMEOUT_MS
 
 # One shared object for each: most steps of a run are arrivals, and all of them are stored.
@@ -45,6 +57,9 @@ class Delivering(Behaviour[Deliver]):
     """The message at the head of a connection arrives. `way` is "request" or "response"."""
 
     action = Deliver
+    dues = (Due.DELIVERY,)
+    delivers = True
+    parts_read = (CUTS, FEATURES, RELEASES, ACLS)
     verbs = (
         Verb("deliver from", "{0} from {1} arrives at {2}"),
         Verb("deliver", "{0} arrives at {1}"),
@@ -82,6 +97,16 @@ class Delivering(Behaviour[Deliver]):
         else:
             turn.deliver_response(action.source, action.broker)
 
+    def detail(self, world: World, action: Deliver) -> str:
+        ends = (action.source, broker_host(action.broker))
+        return " → ".join(ends if action.way != "response" else reversed(ends))
+
+    def deadline_cause(self, action: Deliver) -> Cell:
+        return CONNECTIONS, (action.source, action.broker)
+
+    def actor(self, action: Deliver) -> str:
+        return broker_host(action.broker) if action.way == "request" else host_of(action.source)
+
     def name(self, world: World, action: Deliver) -> ActionName:
         message = on_wire(world, action)
         name = type(message).__name__ if message else f"nothing ({action.way})"
@@ -103,6 +128,8 @@ class DeliveringLate(Behaviour[DeliverLate]):
     """A broker reads a request from a connection that its client has abandoned."""
 
     action = DeliverLate
+    delivers = True
+    parts_read = (RELEASES, ACLS)
     verbs = (Verb("deliver late", "late {0} arrives at {1}"),)
     clause = Clause(
         "the handler of what arrives late",
@@ -153,6 +180,8 @@ class GivingUp(Behaviour[GiveUp]):
     """request.timeout.ms is over: the client closes the connection and will open another one."""
 
     action = GiveUp
+    dues = (Due.REQUEST,)
+    timer = f"a client's wait for a response ({REQUEST_TIMEOUT_MS.name})"
     shows_time_left = True
     verbs = (Verb("give up", "{0} gives up on {1}"),)
     place = 70
@@ -191,6 +220,9 @@ class GivingUp(Behaviour[GiveUp]):
         busy = connection.serving
         yield "the broker works on", type(busy.message).__name__ if busy else "nothing"
         yield "request time-outs left", str(world.budget.request_timeout)
+
+    def deadline_cause(self, action: GiveUp) -> Cell:
+        return CONNECTIONS, (action.source, action.broker)
 
     def name(self, world: World, action: GiveUp) -> ActionName:
         return ActionName(self.verbs[0], (action.source, broker_host(action.broker)))
@@ -252,6 +284,7 @@ class Cutting(Behaviour[Cut]):
     """A network partition: no message passes between hosts of different sides until it heals."""
 
     action = Cut
+    parts_read = (CUTS,)
     verbs = (Verb("cut", "{0} are cut apart"),)
     place = 150
     clause = Clause(
@@ -295,6 +328,7 @@ class Healing(Behaviour[Heal]):
     """A network partition heals as a whole: messages pass again, unless another one separates the two hosts."""
 
     action = Heal
+    parts_read = (CUTS,)
     verbs = (Verb("heal", "{0} are joined"),)
     place = 190
     clause = Clause(
@@ -345,6 +379,7 @@ class Pausing(Behaviour[Pause]):
     """A host is paused: nothing runs on it, and it reads no message."""
 
     action = Pause
+    parts_read = (CUTS,)
     verbs = (Verb("pause", "{0} stands still"),)
     place = 180
     clause = Clause(
@@ -383,6 +418,7 @@ class Resuming(Behaviour[Resume]):
     """A paused host continues."""
 
     action = Resume
+    parts_read = (CUTS,)
     verbs = (Verb("resume", "{0} wakes up"),)
     place = 200
     clause = Clause(

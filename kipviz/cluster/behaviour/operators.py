@@ -39,7 +39,7 @@ from kipviz.cluster.replication_control import (
 )
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.world import World, broker_host
+from kipviz.cluster.world import ACLS, RELEASES, UP, World, broker_host
 from kipviz.messages.events import AclsChanged, FeatureFinalized, ReleaseInstalled
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.settings.broker_configs import TRANSACTION_VERSION
@@ -198,6 +198,7 @@ class UpgradingFeature(Behaviour[UpgradeFeature]):
     """An operator finalizes another level of a feature, up or down (kafka-features.sh)."""
 
     action = UpgradeFeature
+    parts_read = (RELEASES,)
     shows_time_left = True
     verbs = (Verb("upgrade feature", "{0} {1} is finalized"),)
     place = 120
@@ -237,6 +238,7 @@ class InstallingRelease(Behaviour[InstallRelease]):
     """An operator installs another release on a broker, with a controlled shutdown if it runs."""
 
     action = InstallRelease
+    parts_read = (UP, RELEASES)
     verbs = (Verb("install release", "{0} is stopped for {1}"),)
     place = 130
     clause = Clause(
@@ -285,6 +287,7 @@ class CreatingAcls(Behaviour[CreateAcls]):
     """An operator creates one of the spec's ACLs, a right or a denial (kafka-acls.sh --add)."""
 
     action = CreateAcls
+    parts_read = (ACLS,)
     verbs = (Verb("create ACLs", "the ACL '{0}' is created"),)
     place = 140
     clause = Clause(
@@ -323,6 +326,7 @@ class DeletingAcls(Behaviour[DeleteAcls]):
     """An operator deletes an ACL, a right or a denial (kafka-acls.sh --remove)."""
 
     action = DeleteAcls
+    parts_read = (ACLS,)
     verbs = (Verb("delete ACLs", "the ACL '{0}' is deleted"),)
     clause = Clause(
         "on_delete_acls",

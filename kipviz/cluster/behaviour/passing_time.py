@@ -13,7 +13,8 @@ from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
 from kipviz.cluster.timing import deadlines
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.world import World, broker_host
+from kipviz.cluster.world import LOGS, World, broker_host
+from kipviz.core.watched import Cell
 
 
 class Ticking(Behaviour[Tick]):
@@ -33,13 +34,8 @@ class Ticking(Behaviour[Tick]):
             return "this cluster's clock is untimed: a timer may expire at any moment"
         if not deadlines.tick_of(model.spec, world):
             return "no deadline is pending: there is nothing to wait for"
-        for deadline in world.deadlines:
-            if deadline.by == 0:
-                due = deadlines.action_of(world, deadline)
-                possible = model.obstacle(world, due) is None
-                if possible and deadlines.not_due(world, due) is None:
-                    return f"{model.label(world, due)}: that is due now, so time cannot pass it"
-        return None
+        due = model.overdue(world)
+        return f"{due}: that is due now, so time cannot pass it" if due else None
 
     def apply(self, turn: Turn, action: Tick) -> None:
         turn.pass_time()
@@ -76,6 +72,9 @@ class ReadingLog(Behaviour[ReadLog]):
         yield "partition", action.partition
         yield "offset", str(action.offset)
         yield "written", action.at
+
+    def main_cause(self, action: ReadLog) -> Cell:
+        return LOGS, action.partition
 
     def name(self, world: World, action: ReadLog) -> ActionName:
         return ActionName(self.verbs[0], (action.at, action.partition, str(action.offset)))

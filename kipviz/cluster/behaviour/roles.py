@@ -25,10 +25,14 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import partition_of, render_list, short_name
-from kipviz.cluster.timing import role_delays
+from kipviz.cluster.timing import role_delays, timer_deadlines
+from kipviz.cluster.timing.clock import Deadline, Due, Place
 from kipviz.cluster.timing.deadlines import scan_overdue
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import (
+    LOGS,
+    RELEASES,
+    ROLES,
     BrokerRole,
     RoleKey,
     World,
@@ -38,7 +42,9 @@ from kipviz.cluster.world import (
     role_at,
     role_key,
 )
+from kipviz.core.watched import Cell
 from kipviz.messages.apis.api import Role
+from kipviz.settings.broker_configs import GROUP_SHARE_RECORD_LOCK_DURATION_MS
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 from kipviz.settings.topic_configs import MIN_INSYNC_REPLICAS
 
@@ -47,6 +53,7 @@ class Replicating(Behaviour[Replicate]):
     """The in-sync replicas have a partition's log to its end: the high watermark advances."""
 
     action = Replicate
+    dues = (Due.REPLICATION,)
     verbs = (Verb("replicate", "{0} is replicated"),)
     clause = Clause(
         "replicate", "KIP-98 Data flow, replication", SHIPPED, "Partition.maybeIncrementLeaderHW"
@@ -77,6 +84,9 @@ class Replicating(Behaviour[Replicate]):
         waiting = [w for w in waits if w.offset < log.end_offset]
         yield "responses waiting for it", str(len(waiting))
 
+    def main_cause(self, action: Replicate) -> Cell:
+        return LOGS, action.partition
+
     def name(self, world: World, action: Replicate) -> ActionName:
         return ActionName(self.verbs[0], (action.partition,))
 
@@ -92,6 +102,8 @@ class Loading(Behaviour[Load]):
     """A new coordinator has read its log and becomes active."""
 
     action = Load
+    dues = (Due.LOADING,)
+    parts_read = (RELEASES,)
     verbs = (Verb("load", "{0} takes office on {1}"),)
     clause = Clause(
         "on_loaded", "KIP-98 Coordinator failover", SHIPPED, "CoordinatorRuntime, loading"
@@ -120,6 +132,9 @@ class Loading(Behaviour[Load]):
         yield "log to read", f"offsets 0 to {log.high_watermark - 1}"
         yield "loaded", "not yet"
 
+    def main_cause(self, action: Load) -> Cell:
+        return ROLES, (action.broker, action.role, action.shard)
+
     def name(self, world: World, action: Load) -> ActionName:
         return ActionName(self.verbs[0], (action.shard, broker_host(action.broker)))
 
@@ -134,6 +149,9 @@ class ExpiringLock(Behaviour[ExpireLock]):
     """An acquisition lock of a share-partition expires."""
 
     action = ExpireLock
+    dues = (Due.LOCK,)
+    timer = f"acquisition lock ({GROUP_SHARE_RECORD_LOCK_DURATION_MS.name})"
+    expires_at_rest = True
     shows_time_left = True
     verbs = (
         Verb("expire lock", "the lock of {0} runs out"),
@@ -175,6 +193,12 @@ class ExpiringLock(Behaviour[ExpireLock]):
     def looks_at(self, world: World, action: ExpireLock) -> Iterable[Guard]:
         yield "expiries left", str(world.budget.expire_lock)
 
+    def detail(self, world: World, action: ExpireLock) -> str:
+        return f"share-partition leader {broker_host(action.broker)}"
+
+    def main_cause(self, action: ExpireLock) -> Cell:
+        return ROLES, (action.broker, Role.SHARE_PARTITION_LEADER, "")
+
     def name(self, world: World, action: ExpireLock) -> ActionName:
         where = f"{partition_of(world, action.key)}@{action.lock}"
         if not _several_groups_share(world):
@@ -192,6 +216,9 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
     """transaction.timeout.ms expires: the coordinator aborts the transaction."""
 
     action = TimeOutTransaction
+    dues = (Due.TRANSACTION,)
+    timer = f"transaction time-out ({TRANSACTION_TIMEOUT_MS.name})"
+    expires_at_rest = True
     shows_time_left = True
     verbs = (Verb("time out transaction", "{0} times out"),)
     clause = Clause(
@@ -247,6 +274,19 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
             yield "enlisted", render_list(tuple(map(short_name, known.partitions)))
         yield "timeouts left", str(world.budget.time_out)
 
+    def detail(self, world: World, action: TimeOutTransaction) -> str:
+        return f"transaction coordinator {broker_host(action.broker)}"
+
+    def deadline_place(self, world: World, action: TimeOutTransaction) -> Place:
+        return Due.TRANSACTION, (action.transactional_id,)
+
+    def at_deadline(self, world: World, deadline: Deadline) -> TimeOutTransaction:
+        home = world.image.home_of_transactions(deadline.place[0])
+        return TimeOutTransaction(world.image.leader_of(home), home, deadline.place[0])
+
+    def main_cause(self, action: TimeOutTransaction) -> Cell:
+        return ROLES, (action.broker, Role.TRANSACTION_COORDINATOR, action.shard)
+
     def name(self, world: World, action: TimeOutTransaction) -> ActionName:
         return ActionName(self.verbs[0], (action.transactional_id,))
 
@@ -266,6 +306,15 @@ class RunningOut(Behaviour[RunOut]):
     """Another timer of a role expires; the role's module knows which ones are running."""
 
     action = RunOut
+    dues = (
+        Due.ROLE_TIMER,
+        Due.TRANSACTIONAL_ID,
+        Due.PRODUCER_ID,
+        Due.LOG_FRONT,
+        Due.OFFSET,
+        Due.GROUP_OFFSETS,
+    )
+    expires_at_rest = True
     shows_time_left = True
     verbs = (Verb("run out", "{0} runs out at {1}"),)
     spends = "run_out"
@@ -301,6 +350,22 @@ class RunningOut(Behaviour[RunOut]):
         yield "timer", action.timer.words
         yield "timers left", str(world.budget.run_out)
 
+    def detail(self, world: World, action: RunOut) -> str:
+        return f"{action.role.replace('_', ' ')} {broker_host(action.broker)}"
+
+    def deadline_place(self, world: World, action: RunOut) -> Place:
+        key = (action.broker, action.role, action.shard)
+        return timer_deadlines.place_of(world, key, action.timer)
+
+    def at_deadline(self, world: World, deadline: Deadline) -> RunOut:
+        return RunOut(*timer_deadlines.timer_at(world, deadline))
+
+    def main_cause(self, action: RunOut) -> Cell:
+        return ROLES, (action.broker, action.role, action.shard)
+
+    def expiring_timer(self, action: RunOut) -> str:
+        return action.timer.NAME
+
     def name(self, world: World, action: RunOut) -> ActionName:
         return ActionName(
             self.verbs[0], (action.timer.text, broker_host(action.broker)), action.timer
@@ -317,6 +382,7 @@ class EndingDelay(Behaviour[DelayOver]):
     """A delay of a role ends; the role's module knows what it waited for."""
 
     action = DelayOver
+    dues = (Due.ROLE_DELAY,)
     verbs = (Verb("delay over", "{0} is over at {1}"),)
     clause = Clause(
         "on_delay",
@@ -350,6 +416,12 @@ class EndingDelay(Behaviour[DelayOver]):
     def looks_at(self, world: World, action: DelayOver) -> Iterable[Guard]:
         yield "waited for", action.delay.words
 
+    def detail(self, world: World, action: DelayOver) -> str:
+        return f"{action.role.replace('_', ' ')} {broker_host(action.broker)}"
+
+    def main_cause(self, action: DelayOver) -> Cell:
+        return ROLES, (action.broker, action.role, action.shard)
+
     def name(self, world: World, action: DelayOver) -> ActionName:
         return ActionName(
             self.verbs[0], (action.delay.text, broker_host(action.broker)), action.delay
@@ -366,6 +438,7 @@ class Refreshing(Behaviour[Refresh]):
     """A share-partition leader queries the outcome of its transactional acknowledgements. Our inference."""
 
     action = Refresh
+    dues = (Due.LOOK_UP,)
     shows_time_left = True
     verbs = (Verb("refresh", "{0} refreshes {1}"),)
     clause = Clause(
@@ -398,6 +471,9 @@ class Refreshing(Behaviour[Refresh]):
 
     def looks_at(self, world: World, action: Refresh) -> Iterable[Guard]:
         yield "share-partition", partition_of(world, action.key)
+
+    def main_cause(self, action: Refresh) -> Cell:
+        return ROLES, (action.broker, Role.SHARE_PARTITION_LEADER, "")
 
     def name(self, world: World, action: Refresh) -> ActionName:
         return ActionName(

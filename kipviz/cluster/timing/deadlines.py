@@ -12,66 +12,25 @@ Where it is kept:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import assert_never
 
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, pending_cells
-from kipviz.brokers.timers import (
-    AppendTimeout,
-    ColdSnapshot,
-    GroupRebalance,
-    GroupRetention,
-    GroupSync,
-    LogRetention,
-    MemberRebalance,
-    MemberSession,
-    OffsetRetention,
-    ProducerExpiry,
-    RoleTimer,
-    StatePruning,
-    TransactionalIdExpiry,
-    TransactionLiveness,
-)
 from kipviz.brokers.transactions.transaction_coordinator import why_no_timeout
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.application import Call
-from kipviz.clients.kinds import expiring, has_room, next_request
-from kipviz.clients.sending.in_flight import number_of
-from kipviz.clients.sending.producer import Producer
+from kipviz.clients.kinds import has_room, next_request
 from kipviz.clients.thread import why_no_step
 from kipviz.clients.workers import every_thread
 from kipviz.cluster.actions import (
-    ClientTimer,
-    ClusterAction,
-    DelayOver,
-    Deliver,
-    DeliverLate,
-    ExpireBatch,
-    ExpireLock,
-    Fault,
-    GiveUp,
-    Load,
-    MissPoll,
-    Operated,
-    ReadLog,
-    Receive,
-    Refresh,
-    Replicate,
-    RunOut,
-    Send,
-    Step,
-    Tick,
-    TimeOutCall,
     TimeOutTransaction,
 )
 from kipviz.cluster.dispatch import destination
 from kipviz.cluster.specs.spec import ClusterSpec
-from kipviz.cluster.timing import retention, timers
-from kipviz.cluster.timing.clock import NEVER, TICKS, Deadline, Due, Place, ms, next_tick, unit_of
+from kipviz.cluster.timing import timers
+from kipviz.cluster.timing.clock import NEVER, TICKS, Deadline, Due, Place, next_tick, unit_of
 from kipviz.cluster.timing.durations import occurring
-from kipviz.cluster.world import RoleKey, World, host_of, is_loading, role_key
+from kipviz.cluster.world import World, is_loading, role_key
 from kipviz.core.model import Event
-from kipviz.messages.apis.api import leading_role
 from kipviz.messages.events import (
     DELIVERED,
     ConnectionLost,
@@ -98,140 +57,6 @@ def tick_of(spec: ClusterSpec, world: World) -> int:
     """Return how much time the next tick takes, 0 if nothing is due."""
     exact = spec.clock.tick == TICKS[0]
     return next_tick(world.deadlines, unit(spec) if exact else 1, spec.clock.tick)
-
-
-def place_of(world: World, action: ClusterAction) -> Place | None:
-    """Return the deadline of an action, or None if it has none."""
-    match action:
-        case ExpireLock(broker, key, lock):
-            return Due.LOCK, (broker, key, lock)
-        case TimeOutTransaction(_, _, name):
-            return Due.TRANSACTION, (name,)
-        case Deliver(source, broker, way):
-            return Due.DELIVERY, (source, broker, way)
-        case Replicate(partition):
-            return Due.REPLICATION, (partition,)
-        case Load(broker, role, shard):
-            return Due.LOADING, (broker, role, shard)
-        case Refresh(broker, key):
-            return Due.LOOK_UP, (broker, key)
-        case Send(source):
-            return Due.SENDING, (source,)
-        case Step(name, thread):
-            return Due.STEP, timers.thread_place(name, thread)
-        case RunOut(broker, role, shard, timer):
-            return _place_of_timer(world, (broker, role, shard), timer)
-        case DelayOver(broker, role, shard, delay):
-            return Due.ROLE_DELAY, (broker, role, shard, delay)
-        case ClientTimer(source, timer):
-            return Due.CLIENT_TIMER, (source, timer)
-        case GiveUp(source, broker):
-            return Due.REQUEST, (source, broker)
-        case MissPoll(source):
-            return Due.POLL, (source,)
-        case TimeOutCall(name, thread):
-            return Due.CALL, timers.thread_place(name, thread)
-        case ExpireBatch(source):
-            return _batch_of(world, source)
-        case Receive() | DeliverLate() | Tick() | ReadLog():
-            return None
-        case _:
-            if isinstance(action, Operated | Fault):
-                return None  # it comes at any time
-            assert_never(action)
-
-
-def _place_of_timer(world: World, key: RoleKey, timer: RoleTimer) -> Place:
-    """Return the deadline of a timer; a timer whose time is in a log does not depend on its leader."""
-    match timer:
-        case TransactionalIdExpiry(name):
-            return Due.TRANSACTIONAL_ID, (name,)
-        case ProducerExpiry(producer_id, partition):
-            return Due.PRODUCER_ID, (partition, producer_id)
-        case LogRetention(partition):
-            return timers.front_of(world, partition)
-        case GroupRetention() | OffsetRetention():
-            return retention.place_of(timer)
-        case (
-            MemberSession()
-            | MemberRebalance()
-            | GroupRebalance()
-            | GroupSync()
-            | AppendTimeout()
-            | TransactionLiveness()
-            | StatePruning()
-            | ColdSnapshot()
-        ):
-            return Due.ROLE_TIMER, (*key, timer)
-        case _:
-            assert_never(timer)
-
-
-def _batch_of(world: World, source: str) -> Place | None:
-    app = world.applications.get(host_of(source))
-    client = app.client_at(source) if app is not None else None
-    batch = expiring(client)
-    if batch is None:
-        return None
-    assert isinstance(client, Producer)
-    return (Due.BATCH, (source, batch.partition, number_of(client, batch)))
-
-
-def action_of(world: World, deadline: Deadline) -> ClusterAction:
-    """Return the action of a deadline; an age (`timers.AGES`) has none."""
-    kind, place = deadline.kind, deadline.place
-    if kind == Due.TRANSACTION:
-        home = world.image.home_of_transactions(place[0])
-        return TimeOutTransaction(world.image.leader_of(home), home, place[0])
-    if kind == Due.TRANSACTIONAL_ID:
-        home = world.image.home_of_transactions(place[0])
-        return RunOut(
-            world.image.leader_of(home), leading_role(home), home, TransactionalIdExpiry(place[0])
-        )
-    if kind == Due.PRODUCER_ID:
-        partition, producer_id = place
-        leader = world.image.leader_of(partition)
-        return RunOut(
-            leader, leading_role(partition), partition, ProducerExpiry(producer_id, partition)
-        )
-    if kind == Due.LOG_FRONT:
-        partition, leader = place[0], world.image.leader_of(place[0])
-        return RunOut(leader, leading_role(partition), partition, LogRetention(partition))
-    if kind in (Due.OFFSET, Due.GROUP_OFFSETS):
-        home = retention.home(world, place)
-        timer = retention.timer_of(kind, place)
-        return RunOut(world.image.leader_of(home), leading_role(home), home, timer)
-    if kind == Due.BATCH:
-        return ExpireBatch(place[0])
-    keeps: dict[str, type[ClusterAction]] = {
-        Due.LOCK: ExpireLock,
-        Due.DELIVERY: Deliver,
-        Due.REPLICATION: Replicate,
-        Due.LOADING: Load,
-        Due.LOOK_UP: Refresh,
-        Due.SENDING: Send,
-        Due.STEP: Step,
-        Due.ROLE_TIMER: RunOut,
-        Due.ROLE_DELAY: DelayOver,
-        Due.CLIENT_TIMER: ClientTimer,
-        Due.REQUEST: GiveUp,
-        Due.POLL: MissPoll,
-        Due.CALL: TimeOutCall,
-    }
-    return keeps[kind](*place)
-
-
-def not_due(world: World, action: ClusterAction) -> str | None:
-    """Return how long an action still has to wait, or None if it is due."""
-    deadline = deadline_of(world, action)
-    if deadline is None or not deadline.after:
-        return None
-    return f"it is due in {ms(deadline.after)}: time has to pass first"
-
-
-def deadline_of(world: World, action: ClusterAction) -> Deadline | None:
-    """Return the deadline of an action, if one is running."""
-    return find(world, place_of(world, action))
 
 
 def find(world: World, place: Place | None) -> Deadline | None:

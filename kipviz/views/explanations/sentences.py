@@ -7,18 +7,14 @@ from typing import TypeAlias
 
 import msgspec
 
-from kipviz.clients.workers import swap_thread
 from kipviz.cluster.actions import (
     ClusterAction,
     Deliver,
-    Receive,
-    Send,
-    Step,
 )
-from kipviz.cluster.behaviour.catalogue import label, name_action, sentence_of
+from kipviz.cluster.behaviour.catalogue import sentence_of, title_of
 from kipviz.cluster.behaviour.naming import on_wire, request_name, who
 from kipviz.cluster.timing.clock import ms
-from kipviz.cluster.world import World, host_of
+from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.apis.catalogue import api_of
@@ -97,23 +93,7 @@ def tell(before: World, action: ClusterAction, events: tuple[Event, ...]) -> Wor
     facts = [text for event in _gather_moves(events) if (text := _fact(event))]
     opening = _opening(before, action)
     sentence = " ".join([opening, *facts])
-    return Words(title(before, action), sentence, _tone(action, events), bool(facts))
-
-
-def title(world: World, action: ClusterAction) -> str:
-    """Return a few words for an action, short enough for a lane and a button."""
-    match action:
-        case Step(application=name, thread=thread) if name in world.applications:
-            app = swap_thread(world.applications[name], thread)
-            call = app.program[app.line].call.value
-            return f"{call}() returns" if app.waiting else f"{call}()"
-        case Send(source=source):
-            return f"{source.partition('/')[2]} sends {name_action(world, action).parts[1]}"
-        case Receive(source=source):
-            # A real client's connections have numbers, so its host says more.
-            return f"{host_of(source)} sends {name_action(world, action).parts[1]}"
-        case _:
-            return label(world, action)
+    return Words(title_of(before, action), sentence, _tone(action, events), bool(facts))
 
 
 def summary(message: Message) -> str:

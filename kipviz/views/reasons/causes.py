@@ -10,55 +10,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain as joined
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias
 
 from kipviz.checking.single_run.alternative_run import Wire
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
-    CrashBroker,
-    CreateAcls,
-    Cut,
-    DelayOver,
-    DeleteAcls,
     Deliver,
-    DeliverLate,
-    ExpireBatch,
-    ExpireLock,
-    Fault,
-    GiveUp,
-    Heal,
-    InstallRelease,
-    Load,
-    MissPoll,
-    MoveLeader,
-    Operated,
-    Pause,
-    ReadLog,
-    Receive,
-    Refresh,
-    Replicate,
-    Resume,
-    RunOut,
-    Send,
-    StartBroker,
     Step,
     Tick,
-    TimeOutCall,
-    TimeOutTransaction,
-    UpgradeFeature,
 )
+from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, runs_on
+from kipviz.cluster.behaviour.due_actions import action_of, deadline_of
 from kipviz.cluster.behaviour.naming import on_wire
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing import retention
 from kipviz.cluster.timing.clock import Deadline, Due
-from kipviz.cluster.timing.deadlines import action_of, deadline_of
 from kipviz.cluster.timing.timers import AGES, ages
-from kipviz.cluster.world import World, host_of, role_key
+from kipviz.cluster.world import (
+    ACLS,
+    APPLICATIONS,
+    CONNECTIONS,
+    CUTS,
+    FEATURES,
+    LEADERS,
+    LOGS,
+    PAUSES,
+    RELEASES,
+    ROLES,
+    UP,
+    World,
+    role_key,
+)
 from kipviz.core.model import Event
 from kipviz.core.table import Table
-from kipviz.core.watched import KEYS, Notes, Place, Watched
-from kipviz.messages.apis.api import Role
+from kipviz.core.watched import KEYS, Cell, Notes, Watched
 from kipviz.messages.events import MessageSent
 from kipviz.messages.transactions.admin import DescribeTransactions, ListTransactions
 from kipviz.records.batches import NO_TIMESTAMP
@@ -67,17 +53,14 @@ from kipviz.views.page_parts import Shown
 # A step that led to another one, and what the latter used from it.
 Cause: TypeAlias = list[Any]
 
-TABLES = ("logs", "roles", "applications", "connections")
-LEADERS, UP, CUTS, IDS = "leaders", "up", "cuts", "producer ids"
-PAUSES = "pauses"
-TIME = "time"
+TIME, IDS = "time", "producer ids"
+TABLES = (LOGS, ROLES, APPLICATIONS, CONNECTIONS)
 # The other parts of the cluster's metadata that change, in a reader's words.
 METADATA = {
-    "features": "the finalized feature levels",
-    "acls": "the ACLs",
-    "releases": "the release of each broker",
+    FEATURES: "the finalized feature levels",
+    ACLS: "the ACLs",
+    RELEASES: "the release of each broker",
 }
-FEATURES, ACLS, RELEASES = METADATA
 MESSAGE = "sent its message"
 
 
@@ -97,13 +80,16 @@ class Causes:
     def __init__(self, model: ClusterModel) -> None:
         """Start before the first step."""
         self._model = model
-        self._writers: dict[Place, int] = {}
+        self._writers: dict[Cell, int] = {}
         self._wire = Wire()
         self._sent_in: list[int] = []
 
     def of(self, before: World, action: ClusterAction) -> list[Cause]:
         """Return the causes of the next step, its main one first; the start causes nothing."""
-        main = [*self._sender(action), *self._last(_main(action))]
+        main = [
+            *self._sender(action),
+            *self._last(_list_cell(BEHAVIOUR_OF[type(action)].main_cause(action))),
+        ]
         others: dict[int, list[str]] = {}
         for place in reads(self._model, before, action):
             for step in self._last([place]):
@@ -129,12 +115,12 @@ class Causes:
         number = self._wire.next_on(action)
         return [self._sent_in[number - 1]] if number else []
 
-    def _last(self, places: Iterable[Place]) -> list[int]:
+    def _last(self, places: Iterable[Cell]) -> list[int]:
         found = (self._writers.get(place) for place in places)
         return [step for step in found if step is not None]
 
 
-def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Place, ...]:
+def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Cell, ...]:
     """Return the places that an action reads in a world, in the order in which it reads them."""
     notes = Notes()
     watched: dict[str, Any] = {name: Watched(name, getattr(world, name), notes) for name in TABLES}
@@ -143,24 +129,8 @@ def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Pla
     offline.notes = notes
     image = world.image.but(leaders=leaders, offline=offline)
     after = model.step(world.but(image=image, **watched), action).world
-    # These are no tables; the model shows plainly which actions read them.
-    if isinstance(action, CrashBroker | StartBroker | MoveLeader | InstallRelease):
-        notes.look((UP, ""))
-    if isinstance(action, Deliver | Cut | Heal | Pause | Resume):
-        notes.look((CUTS, ""))
-    if isinstance(action, Deliver | Send | Step | StartBroker):
-        notes.look((FEATURES, ""))
-    if isinstance(
-        action,
-        Deliver | DeliverLate | Send | Load | StartBroker | InstallRelease | UpgradeFeature,
-    ):
-        notes.look((RELEASES, ""))
-    if isinstance(action, Deliver | DeliverLate | CreateAcls | DeleteAcls):
-        notes.look((ACLS, ""))
-    if isinstance(action, Step):
-        notes.look((PAUSES, action.application))
-    if isinstance(action, Send | ClientTimer):
-        notes.look((PAUSES, host_of(action.source)))
+    for part in BEHAVIOUR_OF[type(action)].parts_read:
+        notes.look((part, runs_on(world, action) if part == PAUSES else ""))
     if after.next_producer_id != world.next_producer_id:
         notes.look((IDS, ""))
     for place in _of_time(world, action):
@@ -168,7 +138,7 @@ def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Pla
     return tuple(notes.read)
 
 
-def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
+def _of_time(world: World, action: ClusterAction) -> Iterator[Cell]:
     """Yield what an action reads because of the time: a timed clock's deadlines."""
     if isinstance(action, Tick):
         # It advances to the next deadline, and so depends on every timer that is set.
@@ -185,27 +155,21 @@ def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
         yield TIME, ""
 
 
-def _list_setters(world: World, deadline: Deadline) -> list[Place]:
+def _list_setters(world: World, deadline: Deadline) -> list[Cell]:
     """Return the place that holds the state to which a deadline belongs."""
     if deadline.kind in AGES:
         if deadline.kind == Due.OFFSET_AGE:
             home = retention.home(world, deadline.place)
         else:
             home = world.image.home_of_transactions(deadline.place[0])
-        return [("roles", role_key(world.image.leader_of(home), home))]
+        return [(ROLES, role_key(world.image.leader_of(home), home))]
     action = action_of(world, deadline)
-    match action:
-        case Deliver(source=source, broker=broker) | GiveUp(source=source, broker=broker):
-            return [("connections", (source, broker))]
-        case ExpireBatch(source=source) | MissPoll(source=source):
-            return [("applications", host_of(source))]
-        case _:
-            return _main(action)
+    return _list_cell(BEHAVIOUR_OF[type(action)].deadline_cause(action))
 
 
-def writes(before: World, after: World) -> list[Place]:
+def writes(before: World, after: World) -> list[Cell]:
     """Return the places that differ between two worlds; worlds share what did not change."""
-    found: list[Place] = []
+    found: list[Cell] = []
     for name in TABLES:
         found += _list_changed(name, getattr(before, name), getattr(after, name))
     found += _list_changed(LEADERS, before.image.leaders, after.image.leaders)
@@ -255,7 +219,7 @@ def chain(steps: Sequence[Shown], step: int) -> tuple[tuple[int, str], ...]:
     return tuple(found)
 
 
-def _list_changed(name: str, before: Table[Any, Any], after: Table[Any, Any]) -> list[Place]:
+def _list_changed(name: str, before: Table[Any, Any], after: Table[Any, Any]) -> list[Cell]:
     if before is after:
         return []
     if before.keys() == after.keys():
@@ -268,39 +232,15 @@ def _list_changed(name: str, before: Table[Any, Any], after: Table[Any, Any]) ->
 
 def is_accident(action: ClusterAction) -> bool:
     """Return whether an action has no cause: it has effects only."""
-    return not isinstance(action, Deliver | DeliverLate) and not _main(action)
+    behaviour = BEHAVIOUR_OF[type(action)]
+    return not behaviour.delivers and behaviour.main_cause(action) is None
 
 
-def _main(action: ClusterAction) -> list[Place]:
-    """Return the place that mainly made an action possible; faults need none."""
-    match action:
-        case Step(application=name) | TimeOutCall(application=name):
-            return [("applications", name)]
-        case Send(source=source) | ClientTimer(source=source):
-            return [("applications", host_of(source))]
-        case Receive():
-            return []  # a client outside the model: the cause of its request is not in the world
-        case Replicate(partition=partition) | ReadLog(partition=partition):
-            return [("logs", partition)]
-        case (
-            Load(broker=broker, role=role, shard=shard)
-            | RunOut(broker, role, shard)
-            | DelayOver(broker, role, shard)
-        ):
-            return [("roles", (broker, role, shard))]
-        case TimeOutTransaction(broker=broker, shard=shard):
-            return [("roles", (broker, Role.TRANSACTION_COORDINATOR, shard))]
-        case ExpireLock(broker=broker) | Refresh(broker=broker):
-            return [("roles", (broker, Role.SHARE_PARTITION_LEADER, ""))]
-        case Deliver() | DeliverLate() | GiveUp() | ExpireBatch() | MissPoll() | Tick():
-            return []
-        case _:
-            if isinstance(action, Operated | Fault):
-                return []
-            assert_never(action)
+def _list_cell(cell: Cell | None) -> list[Cell]:
+    return [] if cell is None else [cell]
 
 
-def _words(place: Place) -> str:
+def _words(place: Cell) -> str:
     """Return the name of a place in a reader's words."""
     name, key = place
     match name:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import label
+from kipviz.cluster.behaviour.due_actions import action_of, deadline_of
 from kipviz.cluster.timing.clock import NEVER, Deadline, Due, ms
-from kipviz.cluster.timing.deadlines import action_of, deadline_of, find
+from kipviz.cluster.timing.deadlines import find
 from kipviz.cluster.timing.timers import AGES, ages
 from kipviz.cluster.world import World
 from kipviz.records.batches import NO_TIMESTAMP
