@@ -118,7 +118,7 @@ def vars_of(thing):
 def beside_the_recordings(tmp_path, monkeypatch):
     """An empty folder with the recordings that examples name; what an example brings does not stay."""
     monkeypatch.setattr(library, "_brought", {})
-    monkeypatch.setattr(catalogue, "_brought", {})
+    monkeypatch.setattr(catalogue, "_registered", {})
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     monkeypatch.chdir(tmp_path)
 

@@ -97,6 +97,13 @@ class ServerProcess:
             return 0.0  # it has ended, and no answer comes
         return float(spent.user + spent.system)
 
+    def waited_s(self) -> float:
+        """Return the seconds in which the server or its clients here were ready to run and got no processor.
+
+        Zero where the system does not tell it. From /proc/PID/schedstat of Linux.
+        """
+        return max(_run_queue_s(self._process.pid), _run_queue_s(os.getpid()))
+
     def errors(self) -> str:
         """Return what the server wrote to stderr."""
         return self._errors.read_text(encoding="utf-8", errors="replace")[-8_000:]
@@ -124,3 +131,12 @@ class ServerProcess:
             self._process.wait(timeout=ENDS_S)
         if self._process.stdout is not None:
             self._process.stdout.close()
+
+
+def _run_queue_s(pid: int) -> float:
+    """Return how long the thread of a process that waited longest for a processor has waited."""
+    waits = [0]
+    for told in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError):  # a thread that has ended meanwhile
+            waits.append(int(told.read_text(encoding="ascii").split()[1]))
+    return max(waits) / 1e9

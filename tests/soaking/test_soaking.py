@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from tests.patience import until
 from tests.soaking import __main__ as program
 from tests.soaking import server_process
+from tests.soaking import soak as soak_module
 from tests.soaking.ledger import ABORTED, COMMITTED, UNKNOWN, Ledger
 from tests.soaking.raw_client import Tally
 from tests.soaking.server_process import Stuck
@@ -100,9 +103,8 @@ def test_clients_with_a_pace_have_more_time_for_a_piece_of_work(
     made = Soak(3, tmp_path, print, real=0, pace_s=pace_s)
     try:
         made._summary.checks = checks
-        begun = time.monotonic()
-        monkeypatch.setattr(made, "_progress_seen", (0, begun - waited_s))
-        monkeypatch.setattr("tests.soaking.soak.time.monotonic", lambda: begun)
+        monkeypatch.setattr(made, "_progress_seen", (0, 1_000.0 - waited_s))
+        monkeypatch.setattr(made, "_running_s", lambda: 1_000.0)
         if fails:
             with pytest.raises(Failed, match="makes no progress any more"):
                 made._look_for_progress()
@@ -148,6 +150,47 @@ def test_a_server_that_does_not_answer_is_aborted_and_says_where_it_was(
             monkeypatch.setattr(made, "_cpu_s", lambda: float(next(used)))
         with pytest.raises(Stuck, match=r"(?s)no answer to 'wait-held'.*in wait_held"):
             made.do("wait-held", message="EndTxn", seconds=600)
+    finally:
+        made.end()
+
+
+@pytest.mark.parametrize("starved", [True, False])
+def test_time_in_which_a_server_waits_for_a_processor_does_not_count(
+    tmp_path, monkeypatch, starved
+):
+    monkeypatch.setattr(soak_module, "TRIES_MIN", 1)
+    made = Soak(4, tmp_path, print, real=0)
+    seconds = itertools.count(0.0, 10.0)
+    wrong = [OSError("no broker answers")] * 3
+    clock = [0.0]
+
+    def probe():
+        clock[0] = next(seconds)
+        if wrong:
+            raise wrong.pop()
+
+    try:
+        monkeypatch.setattr(soak_module.time, "monotonic", lambda: clock[0])
+        monkeypatch.setattr(made.server, "waited_s", lambda: clock[0] if starved else 0.0)
+        monkeypatch.setattr(made.server, "do", lambda _: {"held": []})
+        if starved:
+            made._retry("it answers", 5.0, probe)
+            assert not wrong
+        else:
+            with pytest.raises(Failed, match="it answers: not within 10 s, tried 2 times"):
+                made._retry("it answers", 5.0, probe)
+    finally:
+        monkeypatch.undo()
+        made.server.end()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how long a thread waits")
+def test_how_long_a_process_waited_for_a_processor_only_grows(tmp_path):
+    made = server_process.ServerProcess(tmp_path / "err")
+    try:
+        first = made.waited_s()
+        made.do("step")
+        assert 0 < first <= made.waited_s()
     finally:
         made.end()
 

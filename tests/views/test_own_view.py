@@ -294,7 +294,10 @@ def test_an_exception_in_some_worlds_leaves_the_others_alone(world):
         (["who_runs"], "A view must be a function written with def"),
         ([lambda _: {}], "A view must be a function written with def"),
         ([len], "A view must be a function written with def"),
-        ([list_shown], r"A view takes one argument, the world. shown takes \(card_id, stepper\)."),
+        (
+            [list_shown],
+            r"A view takes one argument, the world. list_shown takes \(card_id, stepper\).",
+        ),
         ([who_runs, who_runs], "Two views are called who_runs"),
     ],
 )

@@ -181,7 +181,7 @@ def test_a_picture_is_an_image_with_words_and_a_view_that_fails_says_so_in_every
     found = kipviz.compare(STORY, *DESIGNS, views=[clock, broken_view])
     page = found.html()
     assert page.count('<img alt="40" src="data:image/svg+xml,%3Csvg ') == 3
-    assert page.count("Your view broken raised KeyError") == 3
+    assert page.count("Your view broken_view raised KeyError") == 3
     assert "<rect" not in page
     (picture, failed) = found.document()["views"]
     assert picture["rows"][0]["cells"][0]["rows"][0]["value"] == "40"
