@@ -210,7 +210,7 @@ class ServedCluster:
         head, start = decode_head(REQUEST_HEADER, header_version(api.request, version), frame)
         said, _ = decode_head(api.request, version, frame, len(start.data))
         caller.client_id = head["ClientId"] or ""
-        asked = api.ask(said, version, caller.client_id, self.desk)
+        asked = api.ask(said, version, caller.client_id, self.desk, caller.broker)
         current = Current(api, version, head["CorrelationId"], asked)
         caller.current = current
         if not asked.messages:

@@ -39,6 +39,15 @@ REMOTE_STORAGE_ENABLE = SettingDef(
     "TopicConfig; KIP-405",
     says="whether a log has its older segments in remote storage",
 )
+MAX_MESSAGE_BYTES = SettingDef(
+    "max.message.bytes",
+    TOPIC,
+    Type.INT,
+    1_048_588,
+    "TopicConfig, LogConfig",
+    unit="bytes",
+    says="how large a batch may be",
+)
 INDEX_INTERVAL_BYTES = SettingDef(
     "index.interval.bytes",
     TOPIC,
@@ -134,6 +143,7 @@ TOPIC_CONFIGS: tuple[AnySetting, ...] = (
     ERRORS_DEADLETTERQUEUE_GROUP_ENABLE,
     MESSAGE_TIMESTAMP_TYPE,
     REMOTE_STORAGE_ENABLE,
+    MAX_MESSAGE_BYTES,
     INDEX_INTERVAL_BYTES,
 )
 GROUP_CONFIGS: tuple[AnySetting, ...] = (

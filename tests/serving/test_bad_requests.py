@@ -15,6 +15,7 @@ from tests.recordings import made_logs
 from tests.serving.test_frames import frame, lives, make_cluster
 
 PRODUCE, FETCH, METADATA, JOIN_GROUP = 0, 1, 3, 11
+NOT_LEADER_OR_FOLLOWER, MESSAGE_TOO_LARGE = 6, 10
 INVALID_REQUIRED_ACKS, UNSUPPORTED_VERSION, INVALID_REQUEST = 21, 35, 42
 
 
@@ -162,4 +163,35 @@ def test_a_group_without_a_name_cannot_be_joined(version):
     cluster.feed(caller, frame(JOIN_GROUP, version, **said))
     told = answer(caller, APIS[JOIN_GROUP].response, version)
     assert (told["ErrorCode"], told["MemberId"], told["GenerationId"]) == (24, "m", -1)
+    assert not cluster.lines
+
+
+LARGEST = 1_048_588  # max.message.bytes
+
+
+def of_size(size):
+    """A batch of one record with so many bytes in all."""
+    almost = size - 100
+    missing = size - len(made_logs.batch(0, ((None, b"x" * almost),)))
+    return made_logs.batch(0, ((None, b"x" * (almost + missing)),))
+
+
+@pytest.mark.parametrize(("size", "error"), [(LARGEST, 0), (LARGEST + 1, MESSAGE_TOO_LARGE)])
+def test_the_leader_rejects_a_batch_above_max_message_bytes(size, error):
+    """UnifiedLog.analyzeAndValidateRecords."""
+    cluster = make_cluster()
+    leader = cluster.world.image.leader_of("orders-0")
+    data = of_size(size)
+    assert len(data) == size
+    topics = ({"Name": "orders", "PartitionData": ({"Index": 0, "Records": data},)},)
+    caller = cluster.connect(leader)
+    cluster.feed(caller, frame(PRODUCE, 9, Acks=-1, TopicData=topics))
+    (topic,) = answer(caller, APIS[PRODUCE].response, 9)["Responses"]
+    assert topic["PartitionResponses"][0]["ErrorCode"] == error
+    assert len(cluster.world.logs["orders-0"].batches) == (0 if error else 1)
+    # A broker that does not lead the partition does not look at the size.
+    caller = cluster.connect(3 - leader)
+    cluster.feed(caller, frame(PRODUCE, 9, Acks=-1, TopicData=topics))
+    (topic,) = answer(caller, APIS[PRODUCE].response, 9)["Responses"]
+    assert topic["PartitionResponses"][0]["ErrorCode"] == NOT_LEADER_OR_FOLLOWER
     assert not cluster.lines

@@ -1,21 +1,13 @@
 """ListOffsets of a real client: by the timestamps that clients sent, and by the numbers that stand for a place."""
 
-import warnings
-
 import pytest
 
-import kipviz
 from kipviz.cluster.actions import MoveLeader
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.records.batches import DataRecord
 from kipviz.serving.translating.apis import APIS
-from tests.patience import PATIENCE
 from tests.serving.test_bad_requests import answer
 from tests.serving.test_frames import frame, make_cluster
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it reads its own files by an old function
-    from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 PRODUCE, LIST_OFFSETS = 0, 2
 NEWEST = 11
@@ -139,21 +131,3 @@ def test_the_new_leader_finds_the_same_records_by_their_times():
     after = ask(cluster, 1_001)[0]
     assert after[:4] == before[:4]
     assert after[4] == before[4] + 1
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-@pytest.mark.usefixtures("kafka_python_is_swept")
-def test_a_real_consumer_finds_records_by_their_times():
-    partition = TopicPartition("orders", 0)
-    with kipviz.serve() as server:
-        servers = server.bootstrap_servers.split(",")
-        producer = KafkaProducer(bootstrap_servers=servers, client_id="app-1")
-        for at in (1_000, 2_000, 3_000):
-            producer.send("orders", value=b"%d" % at, timestamp_ms=at, partition=0).get(PATIENCE)
-        producer.close()
-        consumer = KafkaConsumer(bootstrap_servers=servers, client_id="reader", group_id=None)
-        found = consumer.offsets_for_times({partition: 1_500})[partition]
-        missing = consumer.offsets_for_times({partition: 3_001})[partition]
-        consumer.close()
-    assert (found.offset, found.timestamp) == (1, 2_000)
-    assert missing is None

@@ -23,7 +23,7 @@ from tests.patience import PATIENCE, until
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it reads its own files by an old function
     from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-    from kafka.errors import KafkaError
+    from kafka.errors import KafkaError, MessageSizeTooLargeError
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
@@ -88,6 +88,27 @@ def test_a_transaction_commits_and_its_very_bytes_are_read(server):
     assert read(server) == [(b"\x00key", b"\xff\xfe", [("trace", b"\x01")])]
     assert [value for _, value, _ in read(server, "read_uncommitted")] == [b"\xff\xfe", b"never"]
     assert server.log == ()
+
+
+def test_a_consumer_finds_records_by_the_times_that_producers_sent(server):
+    client = KafkaProducer(bootstrap_servers=addresses(server), client_id="app-1")
+    for at in (1_000, 2_000, 3_000):
+        client.send("orders", value=b"%d" % at, timestamp_ms=at, partition=0).get(PATIENCE)
+    client.close()
+    reader = KafkaConsumer(bootstrap_servers=addresses(server), group_id=None)
+    found = reader.offsets_for_times({ORDERS: 1_500})[ORDERS]
+    missing = reader.offsets_for_times({ORDERS: 3_001})[ORDERS]
+    reader.close()
+    assert (found.offset, found.timestamp) == (1, 2_000)
+    assert missing is None
+
+
+def test_a_producer_is_told_that_its_record_is_too_large(server):
+    client = KafkaProducer(bootstrap_servers=addresses(server), max_request_size=3_000_000)
+    refused = client.send("orders", value=b"x" * 1_500_000, partition=0)
+    client.flush(PATIENCE)
+    client.close()
+    assert isinstance(refused.exception, MessageSizeTooLargeError)
 
 
 def test_a_run_is_saved_and_replays_without_the_client(server, tmp_path):

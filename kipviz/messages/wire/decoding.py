@@ -50,8 +50,10 @@ class Incoming:
     read_batch: Callable[[bytes], ProducedBatch | None] = read_no_batch
     max_records: int = MAX_POLL_RECORDS.default
 
-    def topic_of(self, struct: Struct) -> str:
-        """Return the name of the topic of a structure, which has its name or its id; "" for an unknown id.
+    def topic_of(self, struct: Struct) -> str | None:
+        """Return the name of the topic of a structure, which has its name or its id; None for an unknown id.
+
+        A name may be empty: no topic has it.
 
         Raises:
             KeyError: if it has neither.
@@ -59,9 +61,11 @@ class Incoming:
         name = struct.get("Name") or struct.get("Topic") or struct.get("TopicName")
         if name:
             return str(name)
-        if "TopicId" not in struct:
+        if "TopicId" in struct:
+            return self.name_topic(struct["TopicId"]) or None
+        if not any(field in struct for field in ("Name", "Topic", "TopicName")):
             raise KeyError("name or topicId")
-        return self.name_topic(struct["TopicId"])
+        return ""
 
     def partitions_of(
         self, topics: Iterable[Struct], indexes: str = "Partitions"
@@ -73,7 +77,7 @@ class Incoming:
         return tuple(
             f"{name}-{index}"
             for topic in topics
-            if (name := self.topic_of(topic))
+            if (name := self.topic_of(topic)) is not None
             for index in topic[indexes]
         )
 
@@ -90,6 +94,6 @@ class Incoming:
         return tuple(
             (f"{name}-{part[index]}", part)
             for topic in topics
-            if (name := self.topic_of(topic))
+            if (name := self.topic_of(topic)) is not None
             for part in topic[partitions]
         )

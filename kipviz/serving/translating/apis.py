@@ -83,13 +83,13 @@ class ServedApi:
         assert self.row.response_bytes is not None
         return self.row.response_bytes.schema
 
-    def ask(self, said: Struct, version: int, client_id: str, desk: Desk) -> Asked:
-        """Return what a client's request asks of the model.
+    def ask(self, said: Struct, version: int, client_id: str, desk: Desk, broker: int) -> Asked:
+        """Return what a client's request asks of a broker of the model.
 
         Raises:
             Refused, NotModelledError: if Kafka or the model has no answer to it.
         """
-        request = ClientRequest(said, version, client_id, desk)
+        request = ClientRequest(said, version, client_id, desk, broker)
         return self.translate(request, self.kinds[version].decode(said, request.incoming))
 
 

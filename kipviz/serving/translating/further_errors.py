@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 
 
@@ -10,9 +11,21 @@ class FurtherErrors(IntEnum):
 
     CORRUPT_MESSAGE = 2
     LEADER_NOT_AVAILABLE = 5
+    MESSAGE_TOO_LARGE = 10
     INVALID_TOPIC_EXCEPTION = 17
     INVALID_REQUIRED_ACKS = 21
     INVALID_GROUP_ID = 24
     INVALID_SESSION_TIMEOUT = 26
     # The client has reached another cluster or broker than it meant (KIP-1242).
     REBOOTSTRAP_REQUIRED = 129
+
+
+_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+def is_valid_name(topic: str) -> bool:
+    """Return whether a topic may have a name; others are rejected with INVALID_TOPIC_EXCEPTION.
+
+    Source: org.apache.kafka.common.internals.Topic.validate.
+    """
+    return topic not in (".", "..") and _TOPIC_NAME.fullmatch(topic) is not None

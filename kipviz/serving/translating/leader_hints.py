@@ -47,7 +47,7 @@ def _add_leaders(found: Struct, desk: Desk) -> Struct:
     nodes: dict[int, Struct] = {}
     topics = []
     for topic in found["Responses"]:
-        name = desk.topic_named(topic)
+        name = desk.topic_named(topic) or ""
         array = "PartitionResponses" if "PartitionResponses" in topic else "Partitions"
         parts = tuple(_add_leader(part, name, nodes, desk) for part in topic[array])
         topics.append(topic | {array: parts})

@@ -39,12 +39,15 @@ class Desk:
         """The metadata of the cluster."""
         return self.world.image
 
-    def topic_named(self, struct: Struct) -> str:
-        """Return a topic's name from a structure that has its name or its id; "" for an unknown id."""
+    def topic_named(self, struct: Struct) -> str | None:
+        """Return a topic's name from a structure that has its name or its id; None for an unknown id.
+
+        A name may be empty: no topic has it.
+        """
         name = struct.get("Name") or struct.get("Topic")
         if name:
             return str(name)
-        return self.name_topic(struct.get("TopicId", ""))
+        return self.name_topic(struct["TopicId"]) or None if "TopicId" in struct else ""
 
     def name_topic(self, topic_id: str) -> str:
         """Return the name of the topic with an id, "" for an unknown one."""
@@ -56,13 +59,14 @@ class Desk:
 class ClientRequest:
     """A client's request: its fields in Kafka's names, its header's version and client id, and where it is answered.
 
-    `batches` has the batches of a Produce that have been decoded.
+    `broker` is the broker that is asked; `batches` has the batches of a Produce that have been decoded.
     """
 
     said: Struct
     version: int
     client_id: str
     desk: Desk
+    broker: int
     batches: ReadBatches = field(default_factory=ReadBatches)
 
     @property

@@ -24,7 +24,7 @@ from kipviz.records.placement import (
     index_of,
     topic_of,
 )
-from kipviz.serving.translating.further_errors import FurtherErrors
+from kipviz.serving.translating.further_errors import FurtherErrors, is_valid_name
 from kipviz.serving.translating.reply_context import HOST, Asked, ClientRequest, Desk, Replies
 from kipviz.settings.broker_configs import TRANSACTION_VERSION
 
@@ -153,7 +153,7 @@ def metadata(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     if topics is None or (request.version == 0 and not topics):
         # The model's request names its topics.
         message, topics = Metadata(tuple(desk.image.topic_ids.keys())), ()
-    unknown = tuple(t["TopicId"] for t in topics if not desk.topic_named(t))
+    unknown = tuple(t["TopicId"] for t in topics if desk.topic_named(t) is None)
 
     def answer(replies: Replies) -> Struct:
         (told,) = replies
@@ -176,10 +176,13 @@ def metadata(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
 def _topic(name: str, topic_id: str, error: Errors, desk: Desk) -> Struct:
     leaders = desk.image.leaders
     mine = sorted((p for p in leaders if topic_of(p) == name), key=index_of)
-    if not mine and not error:
-        error = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    code: int = error
+    if not is_valid_name(name):
+        code = FurtherErrors.INVALID_TOPIC_EXCEPTION
+    elif not mine and not error:
+        code = Errors.UNKNOWN_TOPIC_OR_PARTITION
     return {
-        "ErrorCode": error,
+        "ErrorCode": code,
         "Name": name,
         "TopicId": topic_id or ZERO_ID,
         "IsInternal": name in INTERNAL_TOPICS,

@@ -85,7 +85,7 @@ def _encode_group(asked: Struct, reply: Message | None, version: int, desk: Desk
         partitions = []
         for index in topic["PartitionIndexes"]:
             code, offset = Errors.UNKNOWN_TOPIC_ID, -1
-            if known:
+            if known is not None:
                 result = told.result_of(f"{known}-{index}")
                 code, offset = result.error, result.offset
             partitions.append(_offset(index, code, offset))

@@ -16,6 +16,8 @@ from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.records.batches import NO_TIMESTAMP
+from kipviz.records.placement import topic_of
+from kipviz.serving.translating.further_errors import FurtherErrors, is_valid_name
 from kipviz.serving.translating.reply_context import (
     Asked,
     ClientRequest,
@@ -75,9 +77,12 @@ def _producers(told: DescribeProducersResponse, index: int, desk: Desk) -> Struc
             known if known != NO_TIMESTAMP else desk.moments.write_ms(told.partition, producer_id)
         )
 
+    error: int = told.error
+    if not is_valid_name(topic_of(told.partition)):
+        error = FurtherErrors.INVALID_TOPIC_EXCEPTION  # KafkaApis.checkValidTopic
     return {
         "PartitionIndex": index,
-        "ErrorCode": told.error,
+        "ErrorCode": error,
         "ActiveProducers": tuple(
             {
                 "ProducerId": p.producer_id,

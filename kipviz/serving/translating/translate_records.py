@@ -31,8 +31,10 @@ from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.serving.translating.batch_bytes import readable
 from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.reply_context import Asked, ClientRequest, Desk, Refused, Replies
+from kipviz.settings.topic_configs import MAX_MESSAGE_BYTES
 
 ALLOWED_ACKS = (-1, 0, 1)
+FIRST_WITH_IDS = 13  # of Fetch
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,29 @@ def _parts(request: ClientRequest) -> Iterator[_Part]:
         name = request.desk.topic_named(topic)
         for each in topic["PartitionData"]:
             index, data = each["Index"], each["Records"] or b""
-            if not name:
+            if name is None:
                 yield _Part(place, index, "", Errors.UNKNOWN_TOPIC_ID)
                 continue
             if name in INTERNAL_TOPICS:
                 # ReplicaManager.appendRecordsToLeader, for any client but the admin client.
                 yield _Part(place, index, f"{name}-{index}", FurtherErrors.INVALID_TOPIC_EXCEPTION)
                 continue
-            batch = request.batches.decode_batch(data)
+            partition, batch = f"{name}-{index}", request.batches.decode_batch(data)
             if batch is None:
-                yield _Part(place, index, f"{name}-{index}", FurtherErrors.CORRUPT_MESSAGE)
+                yield _Part(place, index, partition, FurtherErrors.CORRUPT_MESSAGE)
+            elif len(data) > MAX_MESSAGE_BYTES.default and _is_appended(partition, request):
+                yield _Part(place, index, partition, FurtherErrors.MESSAGE_TOO_LARGE)
             else:
-                yield _Part(place, index, f"{name}-{index}", Errors.NONE, data, batch)
+                yield _Part(place, index, partition, Errors.NONE, data, batch)
+
+
+def _is_appended(partition: str, request: ClientRequest) -> bool:
+    """Return whether a broker looks at the size of a batch: it leads the partition, with enough replicas.
+
+    Source: Partition.appendRecordsToLeader, UnifiedLog.analyzeAndValidateRecords.
+    """
+    image = request.desk.image
+    return image.leader_of(partition) == request.broker and image.has_enough_replicas(partition)
 
 
 def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
@@ -171,7 +184,7 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
         _Wanted(
             place,
             each["Partition"],
-            f"{name}-{each['Partition']}" if name else "",
+            "" if name is None else f"{name}-{each['Partition']}",
             each["FetchOffset"],
             each["PartitionMaxBytes"],
         )
@@ -190,6 +203,8 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
         for reply in replies:
             assert isinstance(reply, FetchResponse)
             told |= {part.partition: part.error for part in reply.responses}
+        if request.version < FIRST_WITH_IDS:
+            told = {name: _error_of_named(error) for name, error in told.items()}
         size_left = said.get("MaxBytes", 0x7FFFFFFF)
         topics = []
         for place, topic in enumerate(said["Topics"]):
@@ -207,6 +222,11 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
 
     wait_ms = said["MaxWaitMs"] if message.wait else 0
     return Asked((message.but(wait=False),) if known else (), answer, ready, wait_ms)
+
+
+def _error_of_named(error: Errors) -> Errors:
+    """Return the error of a topic that is named, and not by its id as in the model's message."""
+    return Errors.UNKNOWN_TOPIC_OR_PARTITION if error is Errors.UNKNOWN_TOPIC_ID else error
 
 
 def _is_read(partition: str) -> bool:

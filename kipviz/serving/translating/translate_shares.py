@@ -85,7 +85,7 @@ def _unknown(said: Struct, desk: Desk, **more: bytes) -> tuple[Struct, ...]:
             ),
         }
         for topic in said["Topics"] or ()
-        if not desk.topic_named(topic)
+        if desk.topic_named(topic) is None
     )
 
 

@@ -42,7 +42,7 @@ def commit_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Ask
     unknown = {
         f"{topic['TopicId']}-{part['PartitionIndex']}": Errors.UNKNOWN_TOPIC_ID
         for topic in topics
-        if not desk.topic_named(topic)
+        if desk.topic_named(topic) is None
         for part in topic["Partitions"]
     }
 
@@ -61,7 +61,8 @@ def _encode_committed(topics: Iterable[Struct], errors: Mapping[str, Errors], de
     """Return the answer to a commit of offsets: an error for each partition."""
     found: list[Struct] = []
     for topic in topics:
-        name = desk.topic_named(topic) or topic.get("TopicId", "")
+        name = desk.topic_named(topic)
+        name = topic["TopicId"] if name is None else name
         partitions = tuple(
             {
                 "PartitionIndex": each["PartitionIndex"],

@@ -90,7 +90,7 @@ def _encode_request(m: model.Metadata, around: Around) -> Struct:
 def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.Metadata, ...]:
     """Return the request with the topics that it names; null, which means all of them, names none."""
     topics = dict.fromkeys(map(incoming.topic_of, fields["Topics"] or ()))
-    return (model.Metadata(tuple(filter(None, topics))),)
+    return (model.Metadata(tuple(topic for topic in topics if topic is not None)),)
 
 
 def _encode_response(m: model.MetadataResponse, around: Around) -> Struct:

@@ -191,7 +191,7 @@ def _decode_commit(fields: Struct, incoming: Incoming) -> tuple[model.TxnOffsetC
         tuple(
             (name, topic["TopicId"])
             for topic in (fields["Topics"] if by_id else ())
-            if (name := incoming.topic_of(topic))
+            if (name := incoming.topic_of(topic)) is not None
         ),
         fields.get("GroupInstanceId") or "",
     )
