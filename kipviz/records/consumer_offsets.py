@@ -18,6 +18,8 @@ class OffsetCommitRecord(Value, frozen=True):
     partition: str
     offset: int
     topic_id: str = ""
+    leader_epoch: int | None = None
+    metadata: str = ""
 
 
 class OffsetTombstone(Value, frozen=True):

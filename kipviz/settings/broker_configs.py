@@ -120,6 +120,15 @@ GROUP_INITIAL_REBALANCE_DELAY_MS = SettingDef(
     asks="How many ms does an empty classic group wait for more members?",
     says="an empty classic group begins its first generation, or waits once more",
 )
+OFFSET_METADATA_MAX_BYTES = SettingDef(
+    "offset.metadata.max.bytes",
+    BROKERS,
+    INT,
+    4_096,
+    "GroupCoordinatorConfig; OffsetMetadataManager.isMetadataInvalid",
+    unit="bytes",
+    says="how long the metadata of a committed offset may be (Kafka counts characters)",
+)
 # The range in which a classic consumer may choose its session.timeout.ms.
 GROUP_MIN_SESSION_TIMEOUT_MS = SettingDef(
     "group.min.session.timeout.ms",
@@ -432,6 +441,7 @@ BROKER_CONFIGS: tuple[AnySetting, ...] = (
     GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS,
     TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS,
     GROUP_INITIAL_REBALANCE_DELAY_MS,
+    OFFSET_METADATA_MAX_BYTES,
     GROUP_MIN_SESSION_TIMEOUT_MS,
     GROUP_MAX_SESSION_TIMEOUT_MS,
     GROUP_SHARE_MAX_SIZE,

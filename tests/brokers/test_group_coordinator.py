@@ -13,7 +13,7 @@ from kipviz.brokers.membership.consumer_group import ConsumerGroup
 from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit
+from kipviz.messages.groups.groups import GroupOffset, RefusedOffset, TxnOffsetCommit
 from kipviz.messages.transactions.transactions import TxnPartitionsResult, refused_partitions
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import (
@@ -95,6 +95,23 @@ def test_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_offs
     names = ("foo-0", "foo-1", "bar-0", "bar-1")
     assert [fetch_value(desk, n) for n in names] == [100, 88, 88, 88]
     assert [fetch_value(desk, n, stable=False) for n in names] == [100, 110, 200, -1]
+
+
+def test_metadata_that_is_too_long_is_refused_and_the_rest_is_pending(desk):
+    named = (GroupOffset("foo-1", 111, 3, "mine"), GroupOffset("bar-0", 201, 3, "x" * 4_097))
+    desk.ask(gc.on_txn_offset_commit, TxnOffsetCommit("t", "g", 10, 0, "m", 2, named))
+    answer_enlistment(desk)
+    refused = (RefusedOffset("bar-0", Errors.OFFSET_METADATA_TOO_LARGE),)
+    assert (desk.last.error, desk.last.refused) == (Errors.NONE, refused)
+    mark(desk)
+    found = offset_fetches.fetch_offset_of(desk, "foo-1")
+    assert (found.offset, found.leader_epoch, found.metadata) == (111, 3, "mine")
+    assert fetch_value(desk, "bar-0") == 200
+    desk.ask(gc.on_txn_offset_commit, TxnOffsetCommit("t", "g", 10, 1, "m", 2, named[1:]))
+    answer_enlistment(desk, epoch=1)
+    refused_alone = (desk.last.error, desk.last.refused)
+    assert refused_alone == (Errors.NONE, refused)
+    assert not desk.role.pending
 
 
 @pytest.mark.parametrize(("outcome", "offset"), [(True, 111), (False, 110)])

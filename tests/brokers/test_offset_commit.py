@@ -65,6 +65,18 @@ def test_who_is_no_member_commits_only_where_nobody_is_one(desk, name, epoch, gr
     assert commit(desk, "src-0", name=name, epoch=epoch, group=group).error is error
 
 
+def test_an_offset_whose_metadata_is_too_long_is_refused_alone(desk):
+    named = (GroupOffset("src-0", 7, 3, "x" * 4_097), GroupOffset("src-1", 8, 3, "mine"))
+    answer = desk.ask(gc.on_offset_commit, OffsetCommit("g", "C1", 2, named))
+    assert (answer.error, answer.refused) == (
+        E.NONE,
+        (RefusedOffset("src-0", E.OFFSET_METADATA_TOO_LARGE),),
+    )
+    assert fetch_offset_of(desk).offset == -1
+    found = fetch_offset_of(desk, "src-1")
+    assert (found.offset, found.leader_epoch, found.metadata) == (8, 3, "mine")
+
+
 def test_partitions_that_are_not_there_are_refused_alone(desk):
     answer = commit(desk, "src-0", "src-9")
     refused = (RefusedOffset("src-9", E.UNKNOWN_TOPIC_OR_PARTITION),)

@@ -8,7 +8,7 @@ PARTS: `group_state` holds the state, `group_kinds` finds the kind of a group id
   regular groups, `classic_membership` those of the classic protocol, `share_membership` those of share groups,
   `share_administration` operators' requests about share groups, `group_administration` those about other groups,
   `offset_fetches` reads committed offsets, `group_retention` has the expiry of offsets and groups.
-NOT MODELLED: offset metadata. Members may also exist before the run: they are in the log from the start, and their
+NOT MODELLED: the expiry of offsets by a retention time in the request. Members may also exist before the run: they are in the log from the start, and their
   epoch never changes.
 """
 
@@ -135,7 +135,7 @@ def on_offset_commit(
     if alone is not None:
         return Effects(me, replies=(Reply(reply_to, alone),), checks=_nothing_left(alone.error))
     lost = offset_topics.unknown_partitions(request, on.image, on.rules)
-    offsets = tuple(o for o in request.offsets if o.partition not in {r.partition for r in lost})
+    offsets = offset_topics.without(request.offsets, lost)
     checks = one_after_another(
         lambda: (has_loaded(me.loading),),
         lambda: (group_kinds.regular_check(me, request.group_id),),
@@ -145,10 +145,12 @@ def on_offset_commit(
     if error_of(checks) is not Errors.NONE:
         told = OffsetCommitResponse(error_of(checks), lost)
         return Effects(me, replies=(Reply(reply_to, told),), checks=(*missing, *checks))
+    large = offset_topics.too_large(offsets)
+    offsets = offset_topics.without(offsets, large)
     committed = tuple(OffsetCommitted(request.group_id, o.partition, o.offset) for o in offsets)
-    answer = Reply(reply_to, OffsetCommitResponse(Errors.NONE, lost))
+    answer = Reply(reply_to, OffsetCommitResponse(Errors.NONE, (*lost, *large)))
     done = append_records(me, _records(request.group_id, offsets, on), committed, answer, on)
-    return done.after((*missing, *checks))
+    return done.after((*missing, *checks, *offset_topics.size_checks(large)))
 
 
 @takes(TxnOffsetCommit)
@@ -270,11 +272,12 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects[Gro
     assert isinstance(request, TxnOffsetCommit)
     log = on.log(me.shard)
     lost = offset_topics.unknown_partitions(request, on.image, on.rules)
-    gone = {each.partition: True for each in lost}
-    request = request.but(offsets=tuple(o for o in request.offsets if o.partition not in gone))
+    request = request.but(offsets=offset_topics.without(request.offsets, lost))
+    large = offset_topics.too_large(request.offsets)
+    kept = offset_topics.without(request.offsets, large)
     batch = Batch(
         log.end_offset,
-        _records(request.group_id, request.offsets, on),
+        _records(request.group_id, kept, on),
         request.producer_id,
         request.producer_epoch,
         COORDINATOR_SEQUENCE,
@@ -295,14 +298,16 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects[Gro
     )
     if error_of(checks) is not Errors.NONE:
         return _answer(me, waiting.reply_to, checks, lost)
-    wait = WaitingForReplicas(
-        batch.last_offset, Reply(waiting.reply_to, TxnOffsetCommitResponse(Errors.NONE, lost))
-    )
+    checks = (*checks, *offset_topics.size_checks(large))
+    answer = Reply(waiting.reply_to, TxnOffsetCommitResponse(Errors.NONE, (*lost, *large)))
+    if not kept:
+        return append_records(me, (), (), answer, on).after(checks)
+    wait = WaitingForReplicas(batch.last_offset, answer)
     staged = tuple(
         OffsetStaged(
             request.group_id, o.partition, o.offset, request.producer_id, request.member_id
         )
-        for o in request.offsets
+        for o in kept
     )
     return Effects(
         replay(me, batch).but(waiting=(*me.waiting, wait)),
@@ -335,7 +340,12 @@ def _records(
     """Return the records to append: with the topic's id, even if the request named it by name."""
     return tuple(
         OffsetCommitRecord(
-            group_id, o.partition, o.offset, on.image.topic_id_of(topic_of(o.partition))
+            group_id,
+            o.partition,
+            o.offset,
+            on.image.topic_id_of(topic_of(o.partition)),
+            o.leader_epoch,
+            o.metadata,
         )
         for o in offsets
     )

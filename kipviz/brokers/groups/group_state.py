@@ -44,6 +44,8 @@ class PendingOffset(Value, frozen=True):
     offset: int
     at: int
     topic_id: str = ""
+    leader_epoch: int | None = None
+    metadata: str = ""
 
 
 class CommittedOffset(Value, frozen=True):
@@ -52,6 +54,8 @@ class CommittedOffset(Value, frozen=True):
     offset: int
     at: int
     topic_id: str = ""
+    leader_epoch: int | None = None
+    metadata: str = ""
 
 
 class Operating(Value, frozen=True):
@@ -141,7 +145,7 @@ def _replay_marker(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
     for p in staged if batch.control == COMMIT else ():
         known = offsets.get((p.group_id, p.partition))
         if known is None or known.at < p.at:
-            kept = CommittedOffset(p.offset, p.at, p.topic_id)
+            kept = CommittedOffset(p.offset, p.at, p.topic_id, p.leader_epoch, p.metadata)
             offsets = offsets.set((p.group_id, p.partition), kept)
     return me.but(offsets=offsets, pending=me.pending.without(batch.producer_id))
 
@@ -168,13 +172,14 @@ def _replay_offset(
     me: GroupCoordinator, batch: Batch, record: OffsetCommitRecord, at: int
 ) -> GroupCoordinator:
     place = (record.group_id, record.partition)
+    beside = (record.topic_id, record.leader_epoch, record.metadata)
     if not batch.transactional:
-        kept = CommittedOffset(record.offset, at, record.topic_id)
+        kept = CommittedOffset(record.offset, at, *beside)
         return me.but(offsets=me.offsets.set(place, kept))
     others = tuple(
         p for p in me.pending.get(batch.producer_id, ()) if (p.group_id, p.partition) != place
     )
-    staged = PendingOffset(record.group_id, record.partition, record.offset, at, record.topic_id)
+    staged = PendingOffset(record.group_id, record.partition, record.offset, at, *beside)
     return me.but(pending=me.pending.set(batch.producer_id, (*others, staged)))
 
 

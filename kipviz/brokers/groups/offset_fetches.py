@@ -4,7 +4,7 @@ A part of the group coordinator's role (`group_coordinator`), with the same stat
   arrives here group by group (`several_groups`).
 WHERE IN KAFKA: OffsetMetadataManager.fetchOffsets and fetchAllOffsets, GroupCoordinatorService.
 KIPS: KIP-447 (stable offsets), KIP-709 (several groups), KIP-848 (member epochs).
-NOT MODELLED: offset metadata; a fetch of named partitions that does not require stable offsets is answered from the
+NOT MODELLED: a fetch of named partitions that does not require stable offsets is answered from the
   newest state, replicated or not.
 """
 
@@ -78,7 +78,6 @@ def _fetch_named(
         committed = me.offsets.get((group.group_id, partition))
         if committed is not None and _of_another_topic(committed, partition, on):
             committed = None
-        offset = committed.offset if committed else -1
         staged = tuple(
             p.offset
             for staged in me.pending.values()
@@ -88,7 +87,8 @@ def _fetch_named(
         refusal = Errors.NONE
         if staged:
             refusal = on.rules.pending_offset(request.require_stable, request.version)
-        found.append(_make_fetched_offset(partition, offset, refusal))
+        found.append(_make_fetched_offset(partition, committed, refusal))
+        offset = committed.offset if committed else -1
         stable = Check("pending offsets, stable ones only", request.require_stable, staged, refusal)
         checks = (*checks, report_value("committed offset", offset), stable)
     answer: Message = OffsetFetchResponse(
@@ -119,7 +119,7 @@ def _fetch_all(
     unstable = on.rules.pending_offset(stable, request.version)
     told = tuple(
         _make_fetched_offset(
-            partition, committed.offset, unstable if partition in pending else Errors.NONE
+            partition, committed, unstable if partition in pending else Errors.NONE
         )
         for (known, partition), committed in seen.offsets.items()
         if known == group_id and topics_seen(on.image.acls, reply_to.source, (partition,))
@@ -141,8 +141,13 @@ def _respond_when_replicated(
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
 
 
-def _make_fetched_offset(partition: str, offset: int, error: Errors) -> FetchedOffset:
-    return FetchedOffset(partition, -1 if error else offset, error)
+def _make_fetched_offset(
+    partition: str, committed: CommittedOffset | None, error: Errors
+) -> FetchedOffset:
+    if error or committed is None:
+        return FetchedOffset(partition, error=error)
+    offset = (committed.offset, error, committed.leader_epoch, committed.metadata)
+    return FetchedOffset(partition, *offset)
 
 
 def _of_another_topic(committed: CommittedOffset, partition: str, on: Context) -> bool:

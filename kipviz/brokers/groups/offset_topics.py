@@ -16,6 +16,7 @@ from kipviz.brokers.context import Image
 from kipviz.brokers.rules import BrokerRules
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
+    GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
     RefusedOffset,
@@ -24,6 +25,7 @@ from kipviz.messages.groups.groups import (
 )
 from kipviz.messages.message import Message
 from kipviz.records.placement import topic_of
+from kipviz.settings.broker_configs import OFFSET_METADATA_MAX_BYTES
 
 # The first version of TxnOffsetCommit that names topics by id, and has errors of its own (KIP-1319).
 BY_ID = 6
@@ -64,6 +66,28 @@ def unknown_partitions(
     return tuple(found)
 
 
+def too_large(offsets: tuple[GroupOffset, ...]) -> tuple[RefusedOffset, ...]:
+    """Return the offsets whose metadata is too long; the others are committed.
+
+    The length is that of Java's String, so a character beyond 16 bits counts twice.
+    Source: OffsetMetadataManager.isMetadataInvalid (offset.metadata.max.bytes).
+    """
+    error = Errors.OFFSET_METADATA_TOO_LARGE
+    return tuple(
+        RefusedOffset(each.partition, error)
+        for each in offsets
+        if len(each.metadata.encode("utf-16-le")) > 2 * OFFSET_METADATA_MAX_BYTES.default
+    )
+
+
+def without(
+    offsets: tuple[GroupOffset, ...], refused: tuple[RefusedOffset, ...]
+) -> tuple[GroupOffset, ...]:
+    """Return the offsets that are not rejected."""
+    gone = {each.partition for each in refused}
+    return tuple(each for each in offsets if each.partition not in gone)
+
+
 def missing_checks(lost: tuple[RefusedOffset, ...]) -> Checks:
     """Return a check for each partition that does not exist, with its own error.
 
@@ -72,6 +96,15 @@ def missing_checks(lost: tuple[RefusedOffset, ...]) -> Checks:
     """
     return tuple(
         Check("partition there", each.partition, False, each.error, (each.error,)) for each in lost
+    )
+
+
+def size_checks(large: tuple[RefusedOffset, ...]) -> Checks:
+    """Return a check for each offset whose metadata is too long."""
+    most = OFFSET_METADATA_MAX_BYTES.default
+    return tuple(
+        Check(f"length of metadata of {each.partition}", f"at most {most}", None, each.error)
+        for each in large
     )
 
 

@@ -125,8 +125,5 @@ NO_EPOCHS = Never(
     "a client's request carries no leader epoch", ("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")
 )
 WELL_FORMED = Never("what clients of the model send is well-formed", ("INVALID_REQUEST",))
-METADATA_SIZE = Never(
-    "committed offsets have no metadata",
-    ("OFFSET_METADATA_TOO_LARGE", "INVALID_COMMIT_OFFSET_SIZE"),
-)
+RECORD_SIZE = Never("records of the model have no limit of size", ("INVALID_COMMIT_OFFSET_SIZE",))
 OF_A_GROUP_ALONE = Never("every group has a name", ("INVALID_GROUP_ID",))

@@ -17,10 +17,21 @@ OF_SEVERAL_GROUPS, NAMES_TOPICS = 8, 9
 
 
 class GroupOffset(Value, frozen=True):
-    """The next offset a group wants to read from one partition."""
+    """The next offset a group wants to read from one partition.
+
+    `leader_epoch` is that of the last record that was read, if the client knows it; `metadata` is the application's own
+    text. The clients of the model send neither.
+    """
 
     partition: str
     offset: int
+    leader_epoch: int | None = None
+    metadata: str = ""
+
+    @property
+    def is_annotated(self) -> bool:
+        """Whether more than the offset is committed."""
+        return bool(self.metadata) or self.leader_epoch is not None
 
 
 class TxnOffsetCommit(Message, frozen=True):
@@ -119,11 +130,13 @@ class OffsetFetch(Message, frozen=True):
 
 
 class FetchedOffset(Value, frozen=True):
-    """The committed offset of one partition: -1 for none, and beside an error."""
+    """The committed offset of one partition, with what was committed beside it: -1 for none, and beside an error."""
 
     partition: str
     offset: int = -1
     error: Errors = Errors.NONE
+    leader_epoch: int | None = None
+    metadata: str = ""
 
 
 class FetchedGroup(Value, frozen=True):

@@ -7,12 +7,14 @@ Source: KafkaApis.handleJoinGroupRequest and those beside it.
 from __future__ import annotations
 
 from kipviz.messages.apis.groups.classic_groups import LEAVES_TOGETHER
+from kipviz.messages.apis.groups.offset_fetch import encode_epoch
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.classic_groups import JoinGroupResponse, LeaveGroup
 from kipviz.messages.groups.groups import (
     NAMES_TOPICS,
     OF_SEVERAL_GROUPS,
     FetchedGroup,
+    FetchedOffset,
     OffsetFetch,
     OffsetFetchResponse,
 )
@@ -76,7 +78,7 @@ def _encode_group(asked: Struct, reply: Message | None, version: int, desk: Desk
         topics: dict[str, list[Struct]] = {}
         for each in told.offsets:
             topic, _, index = each.partition.rpartition("-")
-            topics.setdefault(topic, []).append(_offset(int(index), each.error, each.offset))
+            topics.setdefault(topic, []).append(_encode_offset(int(index), each))
         everything = tuple({"Name": t, "Partitions": tuple(ps)} for t, ps in topics.items())
         return {"GroupId": name, "Topics": everything, "ErrorCode": error}
     found = []
@@ -84,23 +86,23 @@ def _encode_group(asked: Struct, reply: Message | None, version: int, desk: Desk
         known = desk.topic_named(topic)
         partitions = []
         for index in topic["PartitionIndexes"]:
-            code, offset = Errors.UNKNOWN_TOPIC_ID, -1
+            result = FetchedOffset("", error=Errors.UNKNOWN_TOPIC_ID)
             if known is not None:
                 result = told.result_of(f"{known}-{index}")
-                code, offset = result.error, result.offset
-            partitions.append(_offset(index, code, offset))
+            partitions.append(_encode_offset(index, result))
         named = {n: topic[n] for n in ("Name", "TopicId") if n in topic}
         found.append(named | {"Partitions": tuple(partitions)})
     listed = () if error and version >= 2 else tuple(found)
     return {"GroupId": name, "Topics": listed, "ErrorCode": error}
 
 
-def _offset(index: int, error: Errors, offset: int) -> Struct:
+def _encode_offset(index: int, found: FetchedOffset) -> Struct:
     return {
         "PartitionIndex": index,
-        "CommittedOffset": offset,
-        "Metadata": "",
-        "ErrorCode": error,
+        "CommittedOffset": found.offset,
+        "CommittedLeaderEpoch": encode_epoch(found.leader_epoch),
+        "Metadata": found.metadata,
+        "ErrorCode": found.error,
     }
 
 

@@ -54,7 +54,7 @@ from kipviz.messages.events import (
     TransactionForgotten,
     TransactionMoved,
 )
-from kipviz.messages.groups.groups import OffsetFetchResponse
+from kipviz.messages.groups.groups import GroupOffset, OffsetFetchResponse
 from kipviz.messages.groups.several_groups import group_errors
 from kipviz.messages.logs.list_offsets import ListOffsetsResponse
 from kipviz.messages.message import Message
@@ -153,6 +153,8 @@ def _short(value: object) -> str:
         if is_result or any(isinstance(part, tuple) for part in parts):
             told = (f"{f}={_short(getattr(value, f))}" for f in _list_told(value))
             return f"({', '.join(told)})"
+        if isinstance(value, GroupOffset) and not value.is_annotated:
+            parts = parts[:2]
         return f"({', '.join(map(_short, parts))})"
     return getattr(value, "name", None) or str(value)
 

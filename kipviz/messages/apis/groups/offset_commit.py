@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.client_errors import COMMIT_FAILED, ClientErrors
 from kipviz.messages.apis.legal_errors import (
     FORMAT,
-    METADATA_SIZE,
+    RECORD_SIZE,
     WAITS,
     Never,
     at,
@@ -27,6 +29,8 @@ from kipviz.messages.wire.decoding import Incoming
 from kipviz.messages.wire.kind import Around, Kind, RequestKind, topics
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
+
+NO_EPOCH = -1
 
 TXN_OFFSET_COMMIT_REQUEST = Schema(
     "TxnOffsetCommitRequest",
@@ -156,18 +160,29 @@ def _member(m: model.TxnOffsetCommit) -> Struct:
     return {"GenerationIdOrMemberEpoch": m.member_epoch, "MemberId": m.member_id, **_instance(m)}
 
 
+def decode_epoch(number: int) -> int | None:
+    """Return a leader epoch, None for -1. Source: OffsetAndMetadata.ofSentinel."""
+    return None if number == NO_EPOCH else number
+
+
+def _offsets(
+    m: model.TxnOffsetCommit | model.OffsetCommit,
+) -> Iterator[tuple[str, Struct]]:
+    """Yield each partition with the fields of its offset; version 2 is the first with a leader epoch."""
+    for each in m.offsets:
+        epoch = {} if each.leader_epoch is None else {"CommittedLeaderEpoch": each.leader_epoch}
+        offset = {"PartitionIndex": index_of(each.partition), "CommittedOffset": each.offset}
+        yield each.partition, offset | epoch | {"CommittedMetadata": each.metadata}
+
+
 def _commit(m: model.TxnOffsetCommit, around: Around) -> Struct:
-    offsets = (
-        (o.partition, {"PartitionIndex": index_of(o.partition), "CommittedOffset": o.offset})
-        for o in m.offsets
-    )
     return {
         "TransactionalId": m.transactional_id,
         "GroupId": m.group_id,
         "ProducerId": m.producer_id,
         "ProducerEpoch": m.producer_epoch,
         **(_member(m) if m.version >= NAMES_MEMBER else {}),
-        "Topics": topics(offsets, lambda t, each: {**_topic(m, t, around), "Partitions": each}),
+        "Topics": topics(_offsets(m), lambda t, each: {**_topic(m, t, around), "Partitions": each}),
     }
 
 
@@ -204,7 +219,12 @@ def _decode_member(fields: Struct) -> tuple[str, int]:
 
 def _decode_offsets(fields: Struct, incoming: Incoming) -> tuple[model.GroupOffset, ...]:
     return tuple(
-        model.GroupOffset(partition, part["CommittedOffset"])
+        model.GroupOffset(
+            partition,
+            part["CommittedOffset"],
+            decode_epoch(part.get("CommittedLeaderEpoch", NO_EPOCH)),
+            part.get("CommittedMetadata") or "",
+        )
         for partition, part in incoming.parts_of(fields["Topics"])
     )
 
@@ -229,17 +249,13 @@ def _encode_response(m: model.TxnOffsetCommitResponse, around: Around) -> Struct
 
 
 def _encode_txn_request(m: model.OffsetCommit, around: Around) -> Struct:
-    offsets = (
-        (o.partition, {"PartitionIndex": index_of(o.partition), "CommittedOffset": o.offset})
-        for o in m.offsets
-    )
     return {
         "GroupId": m.group_id,
         "GenerationIdOrMemberEpoch": m.member_epoch,
         "MemberId": m.member_id,
         **_instance(m),
         "Topics": topics(
-            offsets, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
+            _offsets(m), lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
         ),
     }
 
@@ -298,7 +314,8 @@ APIS = (
                 Errors.UNKNOWN_TOPIC_OR_PARTITION,
                 Errors.UNKNOWN_TOPIC_ID,
                 Errors.GROUP_ID_NOT_FOUND,
-                METADATA_SIZE,
+                Errors.OFFSET_METADATA_TOO_LARGE,
+                RECORD_SIZE,
                 WAITS,
                 Never("brokers of today say STALE_MEMBER_EPOCH", ("FENCED_MEMBER_EPOCH",)),
                 Never(
@@ -352,7 +369,8 @@ APIS = (
                     "a broker turns it into INVALID_PRODUCER_EPOCH, which every client understands",
                     ("PRODUCER_FENCED",),
                 ),
-                METADATA_SIZE,
+                Errors.OFFSET_METADATA_TOO_LARGE,
+                RECORD_SIZE,
                 WAITS,
             ),
         ),

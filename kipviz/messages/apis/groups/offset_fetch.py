@@ -218,6 +218,11 @@ def _encode_response(m: model.OffsetFetchResponse, around: Around) -> Struct:
     return {"Groups": tuple(groups)}
 
 
+def encode_epoch(leader_epoch: int | None) -> int:
+    """Return the number of a leader epoch, -1 for none."""
+    return -1 if leader_epoch is None else leader_epoch
+
+
 def _offsets_of(group: model.FetchedGroup, version: int, around: Around) -> tuple[Struct, ...]:
     partitions = (
         (
@@ -225,6 +230,8 @@ def _offsets_of(group: model.FetchedGroup, version: int, around: Around) -> tupl
             {
                 "PartitionIndex": index_of(o.partition),
                 "CommittedOffset": o.offset,
+                "CommittedLeaderEpoch": encode_epoch(o.leader_epoch),
+                "Metadata": o.metadata,
                 "ErrorCode": o.error,
             },
         )
