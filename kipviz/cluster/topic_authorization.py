@@ -55,6 +55,7 @@ from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     PartitionResult,
+    TxnMarkerResult,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
@@ -195,12 +196,20 @@ def _order_results(
 
 
 def _of_markers(request: WriteTxnMarkers, answers: tuple[PartResults, ...]) -> Message | None:
-    """Return the response with the results of all markers, in the request's order, once all are there."""
-    markers = (r for each in _all_of(WriteTxnMarkersResponse, answers) for r in each.markers)
-    there = {result.producer_id: result for result in markers}
-    if len(there) < len(request.markers):
+    """Return the response with the results of all markers, in the request's order, once all are there.
+
+    Several markers of one producer id have one result together, as in KafkaApis.handleWriteTxnMarkersRequest.
+    """
+    markers = [r for each in _all_of(WriteTxnMarkersResponse, answers) for r in each.markers]
+    if len(markers) < len(request.markers):
         return None
-    return WriteTxnMarkersResponse(tuple(there[each.producer_id] for each in request.markers))
+    of_producer: dict[int, dict[str, PartitionResult]] = {
+        m.producer_id: {} for m in request.markers
+    }
+    for marker in markers:
+        of_producer[marker.producer_id] |= {r.partition: r for r in marker.results}
+    results = (TxnMarkerResult(name, tuple(r.values())) for name, r in of_producer.items())
+    return WriteTxnMarkersResponse(tuple(results))
 
 
 def _of_transactions(

@@ -111,3 +111,14 @@ def test_a_new_member_that_waits_has_five_minutes_and_then_its_session():
     assert old.join()["ErrorCode"] == 0
     new.name = new.told(JOIN_GROUP, 3)["MemberId"]
     assert sessions()[new.name] == 20_000
+
+
+def test_a_leave_group_without_members_removes_none():
+    cluster = make_cluster()
+    member = Member(cluster, 3)
+    generation = member.join()["GenerationId"]
+    member.sync(generation)
+    told = member.ask(13, 5, Members=())
+    assert (told["ErrorCode"], told["Members"]) == (0, ())
+    beat = member.ask(HEARTBEAT, 0, GenerationId=generation, MemberId=member.name)
+    assert beat["ErrorCode"] == 0

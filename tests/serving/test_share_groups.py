@@ -234,7 +234,6 @@ def test_a_leader_that_has_moved_is_named_with_its_address():
     ("key", "told", "why"),
     [
         (HEARTBEAT, {**WHO, "SubscribedTopicNames": ("a", "b")}, "one topic"),
-        (DESCRIBE, {"GroupIds": ()}, "at least one group"),
         (FETCH, {**WHO, "ShareAcquireMode": 7}, "0 or 1"),
     ],
 )

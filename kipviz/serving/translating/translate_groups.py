@@ -9,7 +9,7 @@ from __future__ import annotations
 from kipviz.messages.apis.groups.classic_groups import LEAVES_TOGETHER
 from kipviz.messages.apis.groups.offset_fetch import encode_epoch
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.classic_groups import JoinGroupResponse, LeaveGroup
+from kipviz.messages.groups.classic_groups import JoinGroupResponse
 from kipviz.messages.groups.groups import (
     NAMES_TOPICS,
     OF_SEVERAL_GROUPS,
@@ -26,7 +26,6 @@ from kipviz.serving.translating.reply_context import (
     Asked,
     ClientRequest,
     Desk,
-    Refused,
     Replies,
     as_written,
 )
@@ -139,13 +138,20 @@ def _not_joined(request: ClientRequest, error: FurtherErrors) -> Struct:
     }
 
 
+def with_group_name(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+    """Pass on a classic member's request; without a group's name it is rejected before any group is asked.
+
+    Source: GroupCoordinatorService.syncGroup, heartbeat, leaveGroup.
+    """
+    if not request.said["GroupId"]:
+        rejected = {"ErrorCode": FurtherErrors.INVALID_GROUP_ID, "Assignment": b"", "Members": ()}
+        return Asked((), lambda _: rejected)
+    return as_written(request, messages)
+
+
 def leave_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Remove members from a classic group; before version 3 the error of the one member is that of the response."""
-    (message,) = messages
-    assert isinstance(message, LeaveGroup)
-    if not message.members:
-        raise Refused("a LeaveGroup names at least one member here")
-    asked = as_written(request, messages)
+    asked = with_group_name(request, messages)
 
     def answer(replies: Replies) -> Struct | None:
         found = asked.answer(replies)
@@ -157,8 +163,8 @@ def leave_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
 
 
 def describe(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
-    """Describe groups of any kind: at least one."""
+    """Describe groups of any kind; a request that names none is answered without one."""
     (message,) = messages
     if not named_groups(message):
-        raise Refused("a request about groups names at least one group here")
+        return Asked((), lambda _: {"Groups": ()})
     return as_written(request, messages)

@@ -98,24 +98,35 @@ def _producers(told: DescribeProducersResponse, index: int, desk: Desk) -> Struc
 
 
 def write_txn_markers(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
-    """Write markers, with which an operator aborts a hanging transaction; brokers send them inside the model."""
+    """Write markers, with which an operator aborts a hanging transaction; brokers send them inside the model.
+
+    A marker without partitions has no result. Source: KafkaApis.handleWriteTxnMarkersRequest.
+    """
     (message,) = messages
     assert isinstance(message, WriteTxnMarkers)
-    if not message.markers:
-        raise Refused("a WriteTxnMarkers has at least one marker here")
-    return as_written(request, messages)
+    markers = tuple(each for each in message.markers if each.partitions)
+    if not markers:
+        return Asked((), lambda _: {"Markers": ()})
+    return as_written(request, (message.but(markers=markers),))
 
 
 def describe_share_group_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
-    """Return the start offsets of share groups; a group without topics means all of its topics."""
-    if any(group["Topics"] == () for group in request.said["Groups"]):
-        raise Refused("DescribeShareGroupOffsets names topics, or null for all of them")
+    """Return the start offsets of share groups: null means all topics, and an empty array none."""
     around = Around(tuple(request.desk.image.topic_ids.items()))
+    groups = request.said["Groups"]
+    asked = tuple(
+        message for group, message in zip(groups, messages, strict=True) if group["Topics"] != ()
+    )
 
     def answer(replies: Replies) -> Struct:
+        left = iter(replies)
         found: list[Struct] = []
-        for told in replies:
+        for group in groups:
+            if group["Topics"] == ():
+                found.append({"GroupId": group["GroupId"], "Topics": ()})
+                continue
+            told = next(left)
             found += KINDS[type(told)].fill(told, around)["Groups"]
         return {"Groups": tuple(found)}
 
-    return Asked(messages, answer)
+    return Asked(asked, answer)
