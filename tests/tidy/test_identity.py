@@ -29,8 +29,8 @@ ROLES_THEMSELVES = {"kipviz/messages/apis/api.py", "kipviz/designs/options/optio
 OTHERS = {
     "kipviz/conforming/clients.py",
     "kipviz/messages/apis/groups/classic_groups.py",
+    "kipviz/messages/apis/groups/offset_fetch.py",
     "kipviz/recordings/request_context/handmade_requests.py",
-    "kipviz/serving/translating/translate_groups.py",
     "kipviz/studies/counting/sessions.py",
 }
 

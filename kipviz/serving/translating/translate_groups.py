@@ -7,7 +7,7 @@ Source: KafkaApis.handleJoinGroupRequest and those beside it.
 from __future__ import annotations
 
 from kipviz.messages.apis.groups.classic_groups import LEAVES_TOGETHER
-from kipviz.messages.apis.groups.offset_fetch import encode_epoch
+from kipviz.messages.apis.groups.offset_fetch import encode_fetched
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.classic_groups import JoinGroupResponse
 from kipviz.messages.groups.groups import (
@@ -77,7 +77,7 @@ def _encode_group(asked: Struct, reply: Message | None, version: int, desk: Desk
         topics: dict[str, list[Struct]] = {}
         for each in told.offsets:
             topic, _, index = each.partition.rpartition("-")
-            topics.setdefault(topic, []).append(_encode_offset(int(index), each))
+            topics.setdefault(topic, []).append(encode_fetched(int(index), each))
         everything = tuple({"Name": t, "Partitions": tuple(ps)} for t, ps in topics.items())
         return {"GroupId": name, "Topics": everything, "ErrorCode": error}
     found = []
@@ -88,21 +88,11 @@ def _encode_group(asked: Struct, reply: Message | None, version: int, desk: Desk
             result = FetchedOffset("", error=Errors.UNKNOWN_TOPIC_ID)
             if known is not None:
                 result = told.result_of(f"{known}-{index}")
-            partitions.append(_encode_offset(index, result))
+            partitions.append(encode_fetched(index, result))
         named = {n: topic[n] for n in ("Name", "TopicId") if n in topic}
         found.append(named | {"Partitions": tuple(partitions)})
     listed = () if error and version >= 2 else tuple(found)
     return {"GroupId": name, "Topics": listed, "ErrorCode": error}
-
-
-def _encode_offset(index: int, found: FetchedOffset) -> Struct:
-    return {
-        "PartitionIndex": index,
-        "CommittedOffset": found.offset,
-        "CommittedLeaderEpoch": encode_epoch(found.leader_epoch),
-        "Metadata": found.metadata,
-        "ErrorCode": found.error,
-    }
 
 
 def join_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:

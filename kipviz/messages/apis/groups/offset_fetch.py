@@ -218,25 +218,20 @@ def _encode_response(m: model.OffsetFetchResponse, around: Around) -> Struct:
     return {"Groups": tuple(groups)}
 
 
-def encode_epoch(leader_epoch: int | None) -> int:
-    """Return the number of a leader epoch, -1 for none."""
-    return -1 if leader_epoch is None else leader_epoch
+def encode_fetched(index: int, found: model.FetchedOffset) -> Struct:
+    """Return the fields of one partition's committed offset."""
+    epoch = -1 if found.leader_epoch is None else found.leader_epoch
+    return {
+        "PartitionIndex": index,
+        "CommittedOffset": found.offset,
+        "CommittedLeaderEpoch": epoch,
+        "Metadata": found.metadata,
+        "ErrorCode": found.error,
+    }
 
 
 def _offsets_of(group: model.FetchedGroup, version: int, around: Around) -> tuple[Struct, ...]:
-    partitions = (
-        (
-            o.partition,
-            {
-                "PartitionIndex": index_of(o.partition),
-                "CommittedOffset": o.offset,
-                "CommittedLeaderEpoch": encode_epoch(o.leader_epoch),
-                "Metadata": o.metadata,
-                "ErrorCode": o.error,
-            },
-        )
-        for o in group.offsets
-    )
+    partitions = ((o.partition, encode_fetched(index_of(o.partition), o)) for o in group.offsets)
     return around.by_topics(version, NAMES_TOPICS + 1, partitions, "Partitions")
 
 
