@@ -28,7 +28,7 @@ Op, R = Operation, Resource
 # The operations that an ACL of each modelled resource may have (AclEntry). A group has no WRITE, so the right that
 # KIP-1289 requires cannot be granted: kafka-acls.sh rejects it.
 SUPPORTED: dict[Resource, tuple[Operation, ...]] = {
-    R.TOPIC: (Op.ALL, Op.READ, Op.WRITE, Op.DESCRIBE, Op.ALTER),
+    R.TOPIC: (Op.ALL, Op.READ, Op.WRITE, Op.DESCRIBE, Op.ALTER, Op.CREATE, Op.DELETE),
     R.GROUP: (Op.ALL, Op.READ, Op.DESCRIBE, Op.DELETE),
     R.TRANSACTIONAL_ID: (Op.ALL, Op.WRITE, Op.DESCRIBE, Op.TWO_PHASE_COMMIT),
     R.CLUSTER: (
@@ -220,6 +220,8 @@ def _lacking(
     """Return the names for which the sender lacks a right."""
     operations = [o for o in (need.operation, need.alternative) if o is not None]
     who = principal_of(source)
+    if need.or_on_cluster and may(acls, who, need.operation, R.CLUSTER, CLUSTER_NAME):
+        return ()
     return tuple(
         name
         for name in names
@@ -246,6 +248,15 @@ def topics_seen(acls: tuple[Acl, ...] | None, source: str, partitions: tuple[str
     Source: KafkaApis.handleConsumerGroupDescribe, handleShareGroupDescribe.
     """
     return all(seen(acls, source, R.TOPIC, topic_of(partition)) for partition in partitions)
+
+
+def may_delete(acls: tuple[Acl, ...] | None, source: str, topic: str) -> bool:
+    """Return whether the sender may delete a topic. Source: ControllerApis.deleteTopics."""
+    if acls is None:
+        return True
+    who, operation = principal_of(source), Op.DELETE
+    on_cluster = may(acls, who, operation, R.CLUSTER, CLUSTER_NAME)
+    return on_cluster or may(acls, who, operation, R.TOPIC, topic)
 
 
 def seen(acls: tuple[Acl, ...] | None, source: str, resource: Resource, name: str) -> bool:

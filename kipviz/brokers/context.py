@@ -46,7 +46,8 @@ class Image(Part, frozen=True, cache_hash=True):
 
     `min_insync_replicas` has the topics with a min.insync.replicas above 1. Only if there are any does it matter which
     brokers are `offline`: a replica is in sync as long as its broker runs. `transactional_groups` are (transactional
-    id, group) of producers that are configured with a transactional.group.id (KIP-447, first draft).
+    id, group) of producers that are configured with a transactional.group.id (KIP-447, first draft). `topics_created`
+    counts the topics that got their id from the controller, `topic_configs` are the configs that topics were given.
 
     NOT MODELLED: the time until each broker and client learns of a change; the Metadata and FindCoordinator round
     trips: a sender looks up the address at once. A request that is in flight when a leader moves still arrives at the
@@ -65,6 +66,8 @@ class Image(Part, frozen=True, cache_hash=True):
     offline: tuple[int, ...] = ()
     releases: tuple[tuple[int, str], ...] = ()
     transactional_groups: tuple[tuple[str, str], ...] = ()
+    topics_created: int = 0
+    topic_configs: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
     def release_of(self, broker: int) -> Release:
         """Return the release that a broker runs, or ran when it was stopped."""
@@ -189,13 +192,38 @@ S_co = TypeVar("S_co", covariant=True)
 S = TypeVar("S")
 
 
+class NewTopic(Value, frozen=True):
+    """A topic to create, or partitions to add to one.
+
+    `replicas` are those of each partition, the preferred leader first; the first one has the index `first`, which is 0
+    for a new topic.
+    """
+
+    name: str
+    topic_id: str
+    replicas: tuple[tuple[int, ...], ...]
+    first: int = 0
+    configs: tuple[tuple[str, str], ...] = ()
+
+
+class Controller(Value, frozen=True):
+    """What the controller knows besides the image: the registered brokers, and those that run.
+
+    `placed` are topics that the spec places, for a creation with the default numbers.
+    """
+
+    brokers: tuple[int, ...] = ()
+    up: tuple[int, ...] = ()
+    placed: tuple[NewTopic, ...] = ()
+
+
 class Effects(Value, Generic[S_co], frozen=True):
     """What a handler wants done: its new state and everything that the cluster is to carry out.
 
     `given_up` are (partition, offset) of records whose writer no longer waits for the replicas. `deletes` are logs of
     its own and the offsets up to which their records are deleted, `forgets` are (partition, producer id) of producers
-    that a log removes. `acls` are the ones in force from now on, `creates` topics to create. `checks` is what was
-    compared, in order (see `checks`).
+    that a log removes. `acls` are the ones in force from now on, `creates` topics to create, `drops` topics to delete.
+    `checks` is what was compared, in order (see `checks`).
     """
 
     state: S_co
@@ -209,7 +237,8 @@ class Effects(Value, Generic[S_co], frozen=True):
     deletes: tuple[tuple[str, int], ...] = ()
     forgets: tuple[tuple[str, int], ...] = ()
     acls: tuple[Acl, ...] | None = None
-    creates: tuple[str, ...] = ()
+    creates: tuple[NewTopic, ...] = ()
+    drops: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
 
     def after(self, checks: tuple[Check, ...]) -> Effects[S_co]:
@@ -237,6 +266,7 @@ class Context(Value, frozen=True):
     ages: tuple[tuple[str, int], ...] = ()
     now_ms: int = NO_TIMESTAMP
     simplified: SimplifiedConsumers = SimplifiedConsumers()
+    controller: Controller = Controller()
 
     def began_ms(self, transactional_id: str) -> int:
         """Return how many ms ago a transaction began, or -1 where time is not counted."""
@@ -287,7 +317,8 @@ def with_effects(state: S, *parts: Effects[S]) -> Effects[S]:
     deletes: tuple[tuple[str, int], ...] = ()
     forgets: tuple[tuple[str, int], ...] = ()
     acls: tuple[Acl, ...] | None = None
-    creates: tuple[str, ...] = ()
+    creates: tuple[NewTopic, ...] = ()
+    drops: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     for part in parts:
         acls = acls if part.acls is None else part.acls
@@ -301,6 +332,7 @@ def with_effects(state: S, *parts: Effects[S]) -> Effects[S]:
         deletes += part.deletes
         forgets += part.forgets
         creates += part.creates
+        drops += part.drops
         checks += part.checks
     return Effects(
         state,
@@ -315,5 +347,6 @@ def with_effects(state: S, *parts: Effects[S]) -> Effects[S]:
         forgets,
         acls,
         creates,
+        drops,
         checks,
     )

@@ -40,7 +40,6 @@ from kipviz.messages.apis.api import COORDINATOR_OF, Role, leading_role
 from kipviz.messages.apis.rights import Resource
 from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.cluster.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import ListGroups, ListGroupsResponse
 from kipviz.messages.groups.several_groups import GroupResult
@@ -286,24 +285,6 @@ def on_list_transactions(
     """
     nothing = ListTransactionsResponse(Errors.NONE)
     return _ask_here(me, request, reply_to, on, TRANSACTION_STATE, nothing)
-
-
-@takes(CreateTopics)
-def on_create_topics(
-    me: KafkaApis, request: CreateTopics, reply_to: ReplyTo, on: Context
-) -> Effects[KafkaApis]:
-    """Create a topic.
-
-    WHEN: a broker has dead letters for a topic that does not exist, or has no known leader. CHECKS: whether the topic
-    exists. DOES: passes the request to the controller, which places the partitions. ANSWERS: when the topic is created.
-    Clause: KIP-1191; KafkaApis, ReplicationControlManager.createTopics.
-    """
-    known = request.topic in on.image.topic_ids
-    error = Errors.TOPIC_ALREADY_EXISTS if known else Errors.NONE
-    answer = CreateTopicsResponse(error, request.topic)
-    made = () if known else (request.topic,)
-    checks = (Check("topic there", request.topic, known, error),)
-    return Effects(me, replies=(Reply(reply_to, answer),), creates=made, checks=checks)
 
 
 @takes(ListGroups)

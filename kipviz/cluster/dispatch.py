@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from kipviz.brokers import acl_administration, kafka_apis
+from kipviz.brokers import acl_administration, kafka_apis, topic_administration
 from kipviz.brokers.context import NOBODY, Context, Effects, Image, MarkersOf, ReplyTo
 from kipviz.brokers.groups import (
     group_administration,
@@ -127,6 +127,7 @@ HANDLERS: dict[type[Message], Handler] = handlers_of(
         share_administration,
         group_administration,
         acl_administration,
+        topic_administration,
     )
 )
 

@@ -36,6 +36,7 @@ from kipviz.cluster.behaviour.catalogue import (
 )
 from kipviz.cluster.network.network_partition import is_cut
 from kipviz.cluster.network.paused_hosts import list_paused
+from kipviz.cluster.replication_control import controller_of
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
@@ -292,6 +293,7 @@ class ClusterModel:
             self.spec.settings,
             now_ms=world.now_ms,
             simplified=self._simplified,
+            controller=controller_of(self.spec, world.up),
         )
 
     def _find_cache(self, image: Image) -> KeptAnswers[_OfClient]:

@@ -1,19 +1,20 @@
 """The controller's part of a step: leaders of partitions, running brokers, topics.
 
 WHERE IN KAFKA: ReplicationControlManager (handleBrokerFenced, handleBrokerUnfenced, electLeaders, deleteTopics,
-createTopics); BrokerMetadataPublisher.
+createTopics, createPartitions); BrokerMetadataPublisher.
 KIPS: KIP-631 (brokers), KIP-4 (CreateTopics, DeleteTopics), KIP-516 (topic ids), KIP-599.
-NOT MODELLED: the time until each broker learns of a change; the requests of an admin client for it, and their rights; a
-topic of the same name after one was deleted (that is `RemakeTopic`); added partitions of a topic; topics that brokers
-create on a request (auto.create.topics.enable), except dead-letter topics (KIP-1191).
+NOT MODELLED: the time until each broker learns of a change; topics that brokers create on a request
+(auto.create.topics.enable), except dead-letter topics (KIP-1191). The requests of an admin client are in
+`brokers.topic_administration`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kipviz.brokers.context import NOBODY
+from kipviz.brokers.context import NOBODY, Controller, Image, Leadership, NewTopic
 from kipviz.brokers.logs.partition_log import PartitionLog, append, rebuild, replicate
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.cluster import dispatch
@@ -30,7 +31,14 @@ from kipviz.cluster.world import (
     role_key,
 )
 from kipviz.messages.apis.api import Role
-from kipviz.messages.events import LeaderMoved, TopicCreated, TopicDeleted, TopicRemade
+from kipviz.messages.cluster import topic_configs
+from kipviz.messages.events import (
+    LeaderMoved,
+    PartitionsAdded,
+    TopicCreated,
+    TopicDeleted,
+    TopicRemade,
+)
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import topic_of
 
@@ -188,7 +196,7 @@ def delete_topic(turn: Turn, topic: str) -> None:
         turn.logs = turn.logs.set(partition, PartitionLog(partition))
     topic_id = turn.image.topic_ids[topic]
     ids = turn.image.topic_ids.without(topic)
-    turn.image = turn.image.but(leaders=leaders, topic_ids=ids)
+    turn.image = _drop_configs(turn.image, topic).but(leaders=leaders, topic_ids=ids)
     turn.events.append(TopicDeleted(topic, topic_id))
     for partition, held in gone.items():
         _resign(turn, held.leader, partition)
@@ -196,23 +204,79 @@ def delete_topic(turn: Turn, topic: str) -> None:
     _image_changed(turn, tuple(gone), was_leaderless=True)
 
 
-def create_topic(turn: Turn, topic: str) -> None:
-    """Create a topic that was placed but did not exist; partitions of brokers that are down wait for them."""
-    topic_id = dict(turn.spec.topic_ids)[topic]
-    ids = turn.image.topic_ids.set(topic, topic_id)
-    turn.image = turn.image.but(topic_ids=ids)
-    turn.events.append(TopicCreated(topic, topic_id))
-    for placed in turn.spec.placements:
-        if topic_of(placed.partition) != topic:
-            continue
-        held = leadership(placed)
-        up = [broker for broker in held.replicas if broker in turn.up]
-        held = held.but(leader=up[0] if up else NOBODY)
-        leaders = turn.image.leaders.set(placed.partition, held)
-        turn.image = turn.image.but(leaders=leaders)
+def _drop_configs(image: Image, topic: str) -> Image:
+    """Return the metadata without the configs that a topic was given when it was created."""
+    if topic not in dict(image.topic_configs):
+        return image
+    return image.but(
+        topic_configs=tuple(each for each in image.topic_configs if each[0] != topic),
+        dead_letter_topics=tuple(t for t in image.dead_letter_topics if t != topic),
+        min_insync_replicas=tuple(m for m in image.min_insync_replicas if m[0] != topic),
+    )
+
+
+def create_topic(turn: Turn, new: NewTopic) -> None:
+    """Create a topic, or add partitions to one; partitions of brokers that are down wait for them."""
+    if new.first == 0:
+        _add_topic(turn, new)
+    turn.events.append(
+        PartitionsAdded(new.name, len(new.replicas))
+        if new.first
+        else TopicCreated(new.name, new.topic_id)
+    )
+    for index, replicas in enumerate(new.replicas, new.first):
+        partition = f"{new.name}-{index}"
+        up = [broker for broker in replicas if broker in turn.up]
+        held = Leadership(up[0] if up else NOBODY, 0, replicas)
+        turn.image = turn.image.but(leaders=turn.image.leaders.set(partition, held))
+        if partition not in turn.logs:
+            turn.logs = turn.logs.set(partition, PartitionLog(partition))
         if up:
-            fresh = new_role(placed.partition, held, loading=False)
-            turn.roles = turn.roles.set(role_key(up[0], placed.partition), fresh)
+            fresh = new_role(partition, held, loading=False)
+            turn.roles = turn.roles.set(role_key(up[0], partition), fresh)
+
+
+def _add_topic(turn: Turn, new: NewTopic) -> None:
+    """Add a topic to the metadata, with its configs."""
+    image = turn.image
+    made = new.topic_id not in dict(turn.spec.topic_ids).values()
+    image = image.but(
+        topic_ids=image.topic_ids.set(new.name, new.topic_id),
+        topics_created=image.topics_created + made,
+    )
+    if not made or not new.configs:
+        turn.image = image  # the spec has the configs of its topics
+        return
+    image = image.but(topic_configs=(*image.topic_configs, (new.name, new.configs)))
+    if topic_configs.allows_dead_letters(new.configs):
+        image = image.but(dead_letter_topics=(*image.dead_letter_topics, new.name))
+    least = topic_configs.min_insync_replicas(new.configs)
+    if least > 1:
+        image = image.but(
+            min_insync_replicas=(*image.min_insync_replicas, (new.name, least)),
+            offline=tuple(b for b in turn.spec.brokers if b not in turn.up),
+        )
+    turn.image = image
+
+
+def placed_topic(spec: ClusterSpec, topic: str) -> NewTopic:
+    """Return a topic that the spec places, as it is created."""
+    placed = (p for p in spec.placements if topic_of(p.partition) == topic)
+    replicas = tuple(leadership(p).replicas for p in placed)
+    return NewTopic(topic, dict(spec.topic_ids)[topic], replicas)
+
+
+@lru_cache(maxsize=256)
+def _controller(
+    brokers: tuple[int, ...], up: tuple[int, ...], placed: tuple[NewTopic, ...]
+) -> Controller:
+    return Controller(brokers, up, placed)
+
+
+def controller_of(spec: ClusterSpec, up: tuple[int, ...]) -> Controller:
+    """Return what the controller knows besides the image; `up` are the running brokers."""
+    placed = tuple(placed_topic(spec, topic) for topic in spec.later_topics)
+    return _controller(spec.brokers, up, placed)
 
 
 def _tell_of_deletion(turn: Turn, topic: str, topic_id: str) -> None:

@@ -13,6 +13,19 @@ from kipviz.brokers.context import Image
 from kipviz.cluster.world import Envelope, ServedInParts
 from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.cluster.releases import takes_several
+from kipviz.messages.cluster.topic_creation import (
+    CreatableTopicResult,
+    CreatePartitions,
+    CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
+    CreateTopics,
+    CreateTopicsResponse,
+)
+from kipviz.messages.cluster.topic_deletion import (
+    DeletableTopicResult,
+    DeleteTopics,
+    DeleteTopicsResponse,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     OffsetCommit,
@@ -62,6 +75,7 @@ from kipviz.messages.transactions.transactions import (
 from kipviz.records.placement import CONSUMER_OFFSETS, topic_of
 
 REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
+UNAUTHORIZED = "Authorization failed."  # ControllerApis.createTopics
 
 # What a request names for a partition.
 P = TypeVar(
@@ -117,6 +131,8 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
             return message.but(offsets=left)
         case Metadata():
             return message.but(topics=tuple(t for t in message.topics if t not in topics))
+        case CreateTopics() | CreatePartitions() | DeleteTopics():
+            return message.but(topics=tuple(t for t in message.topics if t.name not in topics))
         case AlterShareGroupOffsets():
             starts = tuple(s for s in message.starts if topic_of(s[0]) not in topics)
             return message.but(starts=starts)
@@ -235,6 +251,15 @@ def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...])
         case MetadataResponse():
             out_of = tuple(TopicId(topic, "", REFUSED) for topic in topics)
             return answer.but(topics=(*answer.topics, *out_of))
+        case CreateTopicsResponse():
+            kept = (CreatableTopicResult(t, REFUSED, error_message=UNAUTHORIZED) for t in topics)
+            return answer.but(topics=(*answer.topics, *kept))
+        case CreatePartitionsResponse():
+            fixed = (CreatePartitionsTopicResult(topic, REFUSED) for topic in topics)
+            return answer.but(results=(*fixed, *answer.results))
+        case DeleteTopicsResponse():
+            left = (DeletableTopicResult(topic, "", REFUSED) for topic in topics)
+            return answer.but(responses=(*left, *answer.responses))
         case AlterShareGroupOffsetsResponse(error=Errors.NONE):
             assert isinstance(request, AlterShareGroupOffsets)
             kept_out = (p for p, _ in request.starts if topic_of(p) in topics)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from kipviz.brokers.checks import Checked
 from kipviz.brokers.context import (
     Context,
+    Controller,
     Effects,
     Image,
     LocalCall,
@@ -115,6 +116,7 @@ class Turn:
         self.instant = spec.replication == "instant"
         self._timed = spec.clock.timed
         self._ages = ages(world) if self._timed else ()
+        self._known: Controller | None = None
 
     def world(self) -> World:
         """Return the world as it is now."""
@@ -165,7 +167,15 @@ class Turn:
             self._ages,
             self.now_ms,
             self._simplified,
+            self._controller(),
         )
+
+    def _controller(self) -> Controller:
+        """Return what the controller knows, once for all handlers of a step unless a broker starts or stops."""
+        known = self._known
+        if known is None or known.up is not self.up:
+            known = self._known = replication_control.controller_of(self.spec, self.up)
+        return known
 
     def carry_out(self, key: RoleKey, effects: Effects[BrokerRole | None]) -> None:
         """Carry out a handler's effects: state, log, messages, local calls, in that order."""
@@ -191,8 +201,10 @@ class Turn:
             self.logs = self.logs.set(partition, forget(self.logs[partition], producer_id))
         if effects.acls is not None:
             self.image = self.image.but(acls=order_acls(self.spec, effects.acls))
-        for topic in effects.creates:
-            replication_control.create_topic(self, topic)
+        for new in effects.creates:
+            replication_control.create_topic(self, new)
+        for topic in effects.drops:
+            replication_control.delete_topic(self, topic)
         broker = key[0]
         for request in effects.requests:
             self._request(broker, request)

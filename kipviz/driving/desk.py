@@ -12,7 +12,16 @@ from types import ModuleType
 from typing import Generic, TypeVar
 
 from kipviz.brokers.checks import Check
-from kipviz.brokers.context import Context, Effects, Image, Leadership, LocalCall, ReplyTo, Request
+from kipviz.brokers.context import (
+    Context,
+    Controller,
+    Effects,
+    Image,
+    Leadership,
+    LocalCall,
+    ReplyTo,
+    Request,
+)
 from kipviz.brokers.logs.partition_log import (
     PartitionLog,
     append,
@@ -116,6 +125,7 @@ class Desk(Generic[R]):
         """What the handler can read besides the role's state: metadata, logs, rules and settings."""
         leaders = Table.of({n: Leadership(b, 0, (b, 99)) for n, b in self.leaders.items()})
         image = Image(leaders, INTERNAL_PARTITIONS, Table.of(TOPIC_IDS)).but(**self.image)
+        brokers = tuple(sorted({*self.leaders.values(), self.broker}))
         return Context(
             self.broker,
             image,
@@ -125,6 +135,7 @@ class Desk(Generic[R]):
             self.settings,
             now_ms=self.now_ms,
             simplified=self.simplified,
+            controller=Controller(brokers, brokers),
         )
 
     def ask(

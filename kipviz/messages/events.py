@@ -293,6 +293,13 @@ class TopicCreated(Event, frozen=True):
     topic_id: str
 
 
+class PartitionsAdded(Event, frozen=True):
+    """A topic got more partitions."""
+
+    topic: str
+    partitions: int
+
+
 class LeaderMoved(Event, frozen=True):
     """The controller gave a partition another leader; -1 is no leader."""
 

@@ -430,6 +430,22 @@ TRANSACTION_STATE_LOG_MIN_ISR = SettingDef(
     "TransactionLogConfig.TRANSACTIONS_TOPIC_MIN_ISR_CONFIG",
     says="how many replicas of __transaction_state have to be in sync for an append",
 )
+NUM_PARTITIONS = SettingDef(
+    "num.partitions",
+    BROKERS,
+    INT,
+    1,
+    "ServerLogConfigs; KIP-464",
+    says="how many partitions a topic gets that is created without a number",
+)
+DEFAULT_REPLICATION_FACTOR = SettingDef(
+    "default.replication.factor",
+    BROKERS,
+    INT,
+    1,
+    "ReplicationConfigs; KIP-464",
+    says="how many replicas a partition gets in a topic that is created without a number",
+)
 
 BROKER_CONFIGS: tuple[AnySetting, ...] = (
     GROUP_SHARE_DELIVERY_COUNT_LIMIT,
@@ -468,4 +484,6 @@ BROKER_CONFIGS: tuple[AnySetting, ...] = (
     LOG_RETENTION_CHECK_INTERVAL_MS,
     SHARE_COORDINATOR_STATE_TOPIC_PRUNE_INTERVAL_MS,
     TRANSACTION_STATE_LOG_MIN_ISR,
+    NUM_PARTITIONS,
+    DEFAULT_REPLICATION_FACTOR,
 )

@@ -21,7 +21,13 @@ from kipviz.messages.cluster.acls import (
 )
 from kipviz.messages.cluster.coordinators import FindCoordinator
 from kipviz.messages.cluster.metadata import Metadata
-from kipviz.messages.cluster.topic_creation import CreateTopics
+from kipviz.messages.cluster.topic_creation import (
+    CreatableTopic,
+    CreatePartitions,
+    CreatePartitionsTopic,
+    CreateTopics,
+)
+from kipviz.messages.cluster.topic_deletion import DeleteTopics, DeleteTopicState
 from kipviz.messages.groups.classic_groups import (
     Heartbeat,
     JoinGroup,
@@ -123,7 +129,9 @@ KAFKA_APIS = {
     "DescribeShareGroupOffsets": "DESCRIBE GROUP; [DESCRIBE TOPIC]",
     "AlterShareGroupOffsets": "READ GROUP; READ TOPIC each",
     "DeleteShareGroupOffsets": "DELETE GROUP; READ TOPIC",
-    "CreateTopics": "CREATE CLUSTER",
+    "CreateTopics": "CREATE TOPIC each or of CLUSTER",
+    "CreatePartitions": "ALTER TOPIC each",
+    "DeleteTopics": "DELETE TOPIC each or of CLUSTER",
     "DescribeAcls": "DESCRIBE CLUSTER",
     "CreateAcls": "ALTER CLUSTER",
     "DeleteAcls": "ALTER CLUSTER",
@@ -158,7 +166,9 @@ REQUESTS: dict[str, Message] = {
         Heartbeat("g", 1, "m"),
         LeaveGroup("g", (Leaver("m"),)),
         Metadata(("out",)),
-        CreateTopics("out"),
+        CreateTopics((CreatableTopic("out"),)),
+        CreatePartitions((CreatePartitionsTopic("out", 2),)),
+        DeleteTopics((DeleteTopicState("out"),)),
         ShareGroupHeartbeat("g", "m", 1, "out"),
         InitializeShareGroupState("g:T:0", 2, -1),
         fetches("m", 0, "out-0", 1, group_id="g"),

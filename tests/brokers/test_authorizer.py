@@ -148,7 +148,8 @@ def test_without_acls_no_topic_is_left_out():
 @pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
 def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_serves_it(name):
     everywhere = {"WriteTxnMarkers", "ListGroups", "DescribeAcls", "CreateAcls", "DeleteAcls"}
-    everywhere |= {"CreateTopics", "Metadata", "FindCoordinator"}
+    everywhere |= {"CreateTopics", "CreatePartitions", "DeleteTopics"}
+    everywhere |= {"Metadata", "FindCoordinator"}
     if name in everywhere | {"ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
         with pytest.raises(AssertionError, match="is for every broker"):
             rejections.reject_not_leader(request(name))
@@ -163,7 +164,8 @@ def test_every_request_of_a_client_has_an_answer_that_refuses_it(name):
     error = Errors.CLUSTER_AUTHORIZATION_FAILED
     answer = catalogue.reject_request(request(name), error)
     assert type(answer).__name__ == f"{name.partition(',')[0].removesuffix('OfGroup')}Response"
-    results = getattr(answer, "results", None) or getattr(answer, "topics", None)
+    several = (getattr(answer, name, None) for name in ("results", "topics", "responses"))
+    results = next(filter(None, several), None)
     assert {r.error for r in results} == {error} if results else error_in(answer) is error
 
 

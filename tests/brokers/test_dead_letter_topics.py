@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import kafka_apis
+from kipviz.brokers import kafka_apis, topic_administration
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
@@ -22,7 +22,12 @@ from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
-from kipviz.messages.cluster.topic_creation import CreateTopics, CreateTopicsResponse
+from kipviz.messages.cluster.topic_creation import (
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopics,
+    CreateTopicsResponse,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import COPIED, NOT_COPIED
 from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
@@ -52,17 +57,18 @@ def topic(place: SharePlace, leader: int | None) -> None:
 
 
 def answers(place: SharePlace, error: Errors | None) -> None:
-    answer = None if error is None else CreateTopicsResponse(error, "dlq.g1")
+    answer = (
+        None if error is None else CreateTopicsResponse((CreatableTopicResult("dlq.g1", error),))
+    )
     place.do(spl.on_dead_letter_answered(place.role, KEY, "0", answer, place.on))
 
 
 def test_a_topic_that_is_not_there_is_made_before_its_first_letter():
     place = reject_record()
     (asked,) = place.sent(CreateTopics)
-    assert (asked.topic, dict(asked.configs)["errors.deadletterqueue.group.enable"]) == (
-        "dlq.g1",
-        "true",
-    )
+    (topic_asked,) = asked.topics
+    assert topic_asked.name == "dlq.g1"
+    assert dict(topic_asked.configs)["errors.deadletterqueue.group.enable"] == "true"
     assert not place.sent(Produce)
     topic(place, 3)
     answers(place, Errors.NONE)
@@ -210,13 +216,15 @@ def test_where_no_broker_leads_anything_nobody_can_be_asked():
 
 @pytest.mark.parametrize(
     ("name", "error", "made"),
-    [("dlq.g1", Errors.NONE, ("dlq.g1",)), ("src", Errors.TOPIC_ALREADY_EXISTS, ())],
+    [("dlq.g1", Errors.NONE, ["dlq.g1"]), ("src", Errors.TOPIC_ALREADY_EXISTS, [])],
 )
 def test_a_topic_is_made_once(name, error, made):
     desk = Desk(kafka_apis, KafkaApis(), leaders={"src-0": 1})
     to = ReplyTo("B5/dlq", 1, 0)
-    done = kafka_apis.on_create_topics(desk.role, CreateTopics(name), to, desk.on)
-    assert (done.replies[0].message, done.creates) == (CreateTopicsResponse(error, name), made)
+    request = CreateTopics((CreatableTopic(name),))
+    done = topic_administration.on_create_topics(desk.role, request, to, desk.on)
+    assert done.replies[0].message.topics[0].error is error
+    assert [new.name for new in done.creates] == made
 
 
 def test_a_topic_that_brokers_are_to_make_needs_a_place():

@@ -73,6 +73,7 @@ OF_DRAFTS = {
 def render_need(need: Need) -> str:
     either = f" or {need.alternative}" if need.alternative else ""
     text = f"{need.operation}{either} {need.resource}{' each' if need.each else ''}"
+    text += " or of CLUSTER" if need.or_on_cluster else ""
     return f"[{text}]" if need.hides else text
 
 

@@ -87,6 +87,7 @@ OF_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "topics": st.lists(st.sampled_from(tuple(TOPICS)), unique=True).map(tuple),
     "further_topics": st.just(()),
     "topic_ids": st.just(()),
+    "topic_id": st.sampled_from(("", *TOPICS.values())),
     "starts": st.dictionaries(st.sampled_from(PARTITIONS), SMALL).map(
         lambda found: tuple(sorted(found.items()))
     ),
@@ -102,7 +103,8 @@ OF_PARTITIONS = ("partitions", "assigned", "owned", "forgotten", "offsets", "par
 
 def of_type(name: str, kind: Any) -> st.SearchStrategy[Any]:
     """Values of a field."""
-    if name in OF_FIELDS:
+    parts = get_origin(kind) is tuple and isinstance(get_args(kind)[0], type)
+    if name in OF_FIELDS and not (parts and issubclass(get_args(kind)[0], Value)):
         return OF_FIELDS[name]
     if name in OF_PARTITIONS and get_origin(kind) is tuple:
         item = get_args(kind)[0]

@@ -10,7 +10,7 @@ from tests.serving.test_frames import CASES, TOLD, frame, make_cluster
 NAMES = ("Name", "Topic", "TopicName")
 UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION = 3, 17
 # The other requests that name topics: a broker that leads no such partition looks no further.
-ERROR = {3: INVALID_TOPIC_EXCEPTION, 61: INVALID_TOPIC_EXCEPTION, 9: 0}
+ERROR = dict.fromkeys((3, 19, 61), INVALID_TOPIC_EXCEPTION) | {9: 0}
 
 
 def naming(fields, version, name):

@@ -285,6 +285,8 @@ SPOKEN: list[tuple[Event, str]] = [
         "src is deleted with its records, its id and everything known about it.",
     ),
     (events.TopicCreated("src", "A"), "Topic src now exists, with the id A."),
+    (events.PartitionsAdded("src", 1), "Topic src has one more partition."),
+    (events.PartitionsAdded("src", 2), "Topic src has 2 more partitions."),
     (
         events.AssignmentMoved("cg", "C1", 2, 3, ("src-0", "src-1"), ("src-0",), "it let go"),
         "C1 of cg is at epoch 3 and may own src-0: it let go.",

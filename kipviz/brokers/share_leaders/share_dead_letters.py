@@ -22,7 +22,11 @@ from kipviz.brokers.share_leaders.share_partition import DeadLetter, SharePartit
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.apis.api import Role
-from kipviz.messages.cluster.topic_creation import CreateTopics, CreateTopicsResponse
+from kipviz.messages.cluster.topic_creation import (
+    CreatableTopic,
+    CreateTopics,
+    CreateTopicsResponse,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import COPIED, NOT_COPIED
 from kipviz.messages.logs.producing import PartitionProduceData, Produce, ProduceResponse
@@ -132,7 +136,7 @@ def _send(me: SharePartition, on: Context) -> Copying:
                 message: Produce | CreateTopics = Produce("", (batch,))
                 letter = letter.but(creations=0)
             else:
-                message = CreateTopics(topic, TOPIC_CONFIGS)
+                message = CreateTopics((CreatableTopic(topic, configs=TOPIC_CONFIGS),))
                 letter = letter.but(creations=letter.creations + 1)
             me = me.but(dead_letters=(letter, *me.dead_letters[1:]))
             asked = Request(

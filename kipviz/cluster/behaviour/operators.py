@@ -139,7 +139,8 @@ class CreatingTopic(Behaviour[CreateTopic]):
         return map(CreateTopic, creatable(spec, world))
 
     def apply(self, turn: Turn, action: CreateTopic) -> None:
-        replication_control.create_topic(turn, action.topic)
+        placed = replication_control.placed_topic(turn.spec, action.topic)
+        replication_control.create_topic(turn, placed)
 
     def sentence(self, world: World, action: CreateTopic) -> str:
         return f"An operator creates {action.topic}."

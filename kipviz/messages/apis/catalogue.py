@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import AnyApi
-from kipviz.messages.apis.cluster import acls, coordinators, metadata, topic_creation
+from kipviz.messages.apis.cluster import (
+    acls,
+    coordinators,
+    metadata,
+    topic_creation,
+    topic_deletion,
+)
 from kipviz.messages.apis.groups import (
     classic_groups,
     group_admin,
@@ -27,6 +33,7 @@ APIS: tuple[AnyApi, ...] = (
     *list_offsets.APIS,
     *metadata.APIS,
     *topic_creation.APIS,
+    *topic_deletion.APIS,
     *coordinators.APIS,
     *offset_fetch.APIS,
     *offset_commit.APIS,

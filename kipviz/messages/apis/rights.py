@@ -42,7 +42,8 @@ class Need(Value, frozen=True):
     `alternative` is sufficient, too. `hides` means that the request is not rejected without it, but that resources
     which the sender may not see are left out of the response. `each` means that every topic is checked on its own:
     rejected ones have their own error, and the request continues with the others. `users_topics` means that the
-    operation is never allowed on an internal topic. `status` says whether a release checks it.
+    operation is never allowed on an internal topic. `or_on_cluster` means that the operation on the cluster is sufficient
+    for every one. `status` says whether a release checks it.
     """
 
     operation: Operation
@@ -53,6 +54,7 @@ class Need(Value, frozen=True):
     hides: bool = False
     each: bool = False
     users_topics: bool = False
+    or_on_cluster: bool = False
 
 
 WRITE_ID = Need(Operation.WRITE, Resource.TRANSACTIONAL_ID)

@@ -13,6 +13,8 @@ from kipviz.messages.apis.catalogue import API_OF, row_of
 from kipviz.messages.cluster.acls import DescribeAcls
 from kipviz.messages.cluster.coordinators import FindCoordinator
 from kipviz.messages.cluster.metadata import Metadata
+from kipviz.messages.cluster.topic_creation import CreatePartitions, CreateTopics
+from kipviz.messages.cluster.topic_deletion import DeleteTopics
 from kipviz.messages.groups.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from kipviz.messages.groups.group_admin import ConsumerGroupDescribe, DescribeGroups, ListGroups
 from kipviz.messages.groups.groups import OffsetCommit, OffsetFetch, TxnOffsetCommit
@@ -125,6 +127,9 @@ SERVED: dict[type[Message], Translate] = {
     DescribeGroups: translate_groups.describe,
     ConsumerGroupDescribe: translate_groups.describe,
     DescribeAcls: as_written,
+    CreateTopics: as_written,
+    CreatePartitions: as_written,
+    DeleteTopics: as_written,
 }
 # What a draft adds, by the number of its KIP; brokers announce it only on request. The other drafts have no request that
 # could be announced: KIP-1310's session is the client's alone, and KIP-1309 gives its request no key.

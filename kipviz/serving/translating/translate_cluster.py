@@ -178,7 +178,7 @@ def _topic(name: str, topic_id: str, error: Errors, desk: Desk) -> Struct:
     mine = sorted((p for p in leaders if topic_of(p) == name), key=index_of)
     code: int = error
     if not is_valid_name(name):
-        code = FurtherErrors.INVALID_TOPIC_EXCEPTION
+        code = Errors.INVALID_TOPIC_EXCEPTION
     elif not mine and not error:
         code = Errors.UNKNOWN_TOPIC_OR_PARTITION
     return {

@@ -5,6 +5,7 @@ Source: KafkaApis.handleListTransactionsRequest and those beside it (KIP-664, KI
 
 from __future__ import annotations
 
+from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.admin import (
     DescribeProducersResponse,
@@ -17,7 +18,7 @@ from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import topic_of
-from kipviz.serving.translating.further_errors import FurtherErrors, is_valid_name
+from kipviz.serving.translating.further_errors import is_valid_name
 from kipviz.serving.translating.reply_context import (
     Asked,
     ClientRequest,
@@ -79,7 +80,7 @@ def _producers(told: DescribeProducersResponse, index: int, desk: Desk) -> Struc
 
     error: int = told.error
     if not is_valid_name(topic_of(told.partition)):
-        error = FurtherErrors.INVALID_TOPIC_EXCEPTION  # KafkaApis.checkValidTopic
+        error = Errors.INVALID_TOPIC_EXCEPTION  # KafkaApis.checkValidTopic
     return {
         "PartitionIndex": index,
         "ErrorCode": error,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from kipviz.brokers.logs.partition_leader import batch_of
 from kipviz.messages.apis.logs.list_offsets import reject_parts
+from kipviz.messages.cluster.topic_configs import max_message_bytes
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.list_offsets import ListOffsetsResponse
 from kipviz.messages.logs.producing import (
@@ -31,7 +32,6 @@ from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.serving.translating.batch_bytes import readable
 from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.reply_context import Asked, ClientRequest, Desk, Refused, Replies
-from kipviz.settings.topic_configs import MAX_MESSAGE_BYTES
 
 ALLOWED_ACKS = (-1, 0, 1)
 FIRST_WITH_IDS = 13  # of Fetch
@@ -50,6 +50,7 @@ class _Part:
 
 
 def _parts(request: ClientRequest) -> Iterator[_Part]:
+    configs = dict(request.desk.image.topic_configs)
     for place, topic in enumerate(request.said["TopicData"]):
         name = request.desk.topic_named(topic)
         for each in topic["PartitionData"]:
@@ -59,12 +60,14 @@ def _parts(request: ClientRequest) -> Iterator[_Part]:
                 continue
             if name in INTERNAL_TOPICS:
                 # ReplicaManager.appendRecordsToLeader, for any client but the admin client.
-                yield _Part(place, index, f"{name}-{index}", FurtherErrors.INVALID_TOPIC_EXCEPTION)
+                yield _Part(place, index, f"{name}-{index}", Errors.INVALID_TOPIC_EXCEPTION)
                 continue
             partition, batch = f"{name}-{index}", request.batches.decode_batch(data)
             if batch is None:
                 yield _Part(place, index, partition, FurtherErrors.CORRUPT_MESSAGE)
-            elif len(data) > MAX_MESSAGE_BYTES.default and _is_appended(partition, request):
+            elif len(data) > max_message_bytes(configs.get(name, ())) and _is_appended(
+                partition, request
+            ):
                 yield _Part(place, index, partition, FurtherErrors.MESSAGE_TOO_LARGE)
             else:
                 yield _Part(place, index, partition, Errors.NONE, data, batch)

@@ -39,6 +39,7 @@ from kipviz.messages.events import (
     OffsetResolved,
     OffsetsExpired,
     OffsetStaged,
+    PartitionsAdded,
     ProducerForgotten,
     RecordsMoved,
     ReleaseInstalled,
@@ -237,7 +238,7 @@ def _fact(event: Event) -> str:
         case OffsetResolved(group_id=group, partition=partition, offset=offset):
             word = "committed" if event.committed else "dropped"
             return f"The pending offset {offset} of {group} for {partition} is {word}."
-        case TopicRemade() | TopicDeleted() | TopicCreated():
+        case TopicRemade() | TopicDeleted() | TopicCreated() | PartitionsAdded():
             return _of_topic(event)
         case AssignmentMoved():
             return _assignment(event)
@@ -294,7 +295,7 @@ def _assignment(event: AssignmentMoved) -> str:
     return f"{who} is at {event.counted} {event.epoch} and may own {has}: {event.because}."
 
 
-TopicEvent: TypeAlias = TopicRemade | TopicDeleted | TopicCreated
+TopicEvent: TypeAlias = TopicRemade | TopicDeleted | TopicCreated | PartitionsAdded
 
 
 def _of_topic(event: TopicEvent) -> str:
@@ -305,6 +306,10 @@ def _of_topic(event: TopicEvent) -> str:
             return f"{topic} is deleted with its records, its id and everything known about it."
         case TopicCreated(topic=topic, topic_id=topic_id):
             return f"Topic {topic} now exists, with the id {topic_id}."
+        case PartitionsAdded(topic=topic, partitions=1):
+            return f"Topic {topic} has one more partition."
+        case PartitionsAdded(topic=topic, partitions=partitions):
+            return f"Topic {topic} has {partitions} more partitions."
 
 
 def _of_group(event: ClassicGroupMoved | OffsetsExpired | GenerationSeen) -> str:
