@@ -15,6 +15,8 @@ class FurtherErrors(IntEnum):
     INVALID_REQUIRED_ACKS = 21
     INVALID_GROUP_ID = 24
     INVALID_SESSION_TIMEOUT = 26
+    FETCH_SESSION_ID_NOT_FOUND = 70
+    UNKNOWN_LEADER_EPOCH = 75
     # The client has reached another cluster or broker than it meant (KIP-1242).
     REBOOTSTRAP_REQUIRED = 129
 

@@ -1,7 +1,11 @@
-"""The current leader of a partition, in an answer that says that the broker asked is not it (KIP-951).
+"""What a client is told about the leader of a partition: its epoch is another one, or another broker leads it.
 
-Source: KafkaApis.getCurrentLeader and where it is called: Produce from version 10 on, Fetch from version 16 on,
-ShareFetch and ShareAcknowledge.
+An answer that says so names the current leader (KIP-951). A broker compares the client's leader epoch when the request
+is delivered. Here it is compared when the request arrives; and again when the model's broker answers that it does not
+lead the partition, because the leader may have moved while the request was held.
+
+Source: Partition.checkCurrentLeaderEpoch, Partition.getLocalLog; KafkaApis.getCurrentLeader and where it is called:
+Produce from version 10 on, Fetch from version 16 on, ShareFetch and ShareAcknowledge.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from kipviz.brokers.context import NOBODY
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
+from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.reply_context import (
     HOST,
     Asked,
@@ -21,6 +26,7 @@ from kipviz.serving.translating.reply_context import (
     Translate,
 )
 
+OTHER_EPOCH = (Errors.FENCED_LEADER_EPOCH, FurtherErrors.UNKNOWN_LEADER_EPOCH)
 MOVED = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.FENCED_LEADER_EPOCH)
 
 
@@ -65,3 +71,22 @@ def _add_leader(part: Struct, topic: str, nodes: dict[int, Struct], desk: Desk) 
     if leader in desk.ports:
         nodes[leader] = {"NodeId": leader, "Host": HOST, "Port": desk.ports[leader], "Rack": None}
     return part | {"CurrentLeader": {"LeaderId": leader, "LeaderEpoch": epoch}}
+
+
+def compare_epoch(partition: str, part: Struct, request: ClientRequest) -> int:
+    """Return the error of a partition of a request whose leader epoch is not the broker's, or NONE.
+
+    A broker without a replica of the partition has no epoch to compare.
+    """
+    asked = part.get("CurrentLeaderEpoch", -1)
+    held = request.desk.image.leaders.get(partition)
+    if asked < 0 or held is None or request.broker not in held.replicas or asked == held.epoch:
+        return Errors.NONE
+    return Errors.FENCED_LEADER_EPOCH if asked < held.epoch else FurtherErrors.UNKNOWN_LEADER_EPOCH
+
+
+def correct_error(error: int, partition: str, part: Struct, request: ClientRequest) -> int:
+    """Return the error of a partition in an answer: a broker compares epochs before it looks who leads."""
+    if error != Errors.NOT_LEADER_OR_FOLLOWER:
+        return error
+    return compare_epoch(partition, part, request) or error

@@ -16,7 +16,7 @@ from kipviz.brokers.logs.partition_leader import batch_of
 from kipviz.messages.apis.logs.list_offsets import reject_parts
 from kipviz.messages.cluster.topic_configs import max_message_bytes
 from kipviz.messages.errors import Errors
-from kipviz.messages.logs.list_offsets import ListOffsetsResponse
+from kipviz.messages.logs.list_offsets import ListOffsets, ListOffsetsResponse
 from kipviz.messages.logs.producing import (
     Fetch,
     FetchResponse,
@@ -28,9 +28,10 @@ from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.recordings.files.segments import LoggedBatch
 from kipviz.records.batches import Batch
-from kipviz.records.placement import INTERNAL_TOPICS, topic_of
+from kipviz.records.placement import INTERNAL_TOPICS
 from kipviz.serving.translating.batch_bytes import readable
 from kipviz.serving.translating.further_errors import FurtherErrors
+from kipviz.serving.translating.leader_hints import OTHER_EPOCH, compare_epoch, correct_error
 from kipviz.serving.translating.reply_context import Asked, ClientRequest, Desk, Refused, Replies
 
 ALLOWED_ACKS = (-1, 0, 1)
@@ -175,6 +176,8 @@ class _Wanted:
     partition: str
     offset: int
     bytes_max: int
+    error: int
+    part: Struct
 
 
 def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
@@ -182,6 +185,10 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     (message,) = messages
     assert isinstance(message, Fetch)
     said, desk = request.said, request.desk
+    if said.get("SessionEpoch", -1) > 0:
+        # FetchManager.newContext: no session is open.
+        missing = {"ErrorCode": FurtherErrors.FETCH_SESSION_ID_NOT_FOUND, "Responses": ()}
+        return Asked((), lambda _: missing)
     committed = message.read_committed
     wanted = tuple(
         _Wanted(
@@ -190,19 +197,32 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
             "" if name is None else f"{name}-{each['Partition']}",
             each["FetchOffset"],
             each["PartitionMaxBytes"],
+            _why_unread(name, each, request),
+            each,
         )
         for place, topic in enumerate(said["Topics"])
         for name in (desk.topic_named(topic),)
         for each in topic["Partitions"]
     )
-    known = tuple(each for each in wanted if _is_read(each.partition))
-    message = message.but(partitions=tuple(p for p in message.partitions if _is_read(p.partition)))
+    known = tuple(each for each in wanted if not each.error)
+    fenced = tuple(each for each in wanted if each.error in OTHER_EPOCH)
+    names = {each.partition for each in known}
+    message = message.but(partitions=tuple(p for p in message.partitions if p.partition in names))
+    bytes_min = min(said["MinBytes"], said.get("MaxBytes", 0x7FFFFFFF))
 
     def ready() -> bool:
-        return not known or any(_has(each, desk, committed=committed) for each in known)
+        there = tuple(each for each in known if each.partition in desk.image.leaders)
+        if not there or any(_is_lost(each, request) for each in (*there, *fenced)):
+            return True
+        size = 0
+        for each in there:
+            size += _count_bytes(each, bytes_min - size, desk, committed=committed)
+            if size >= bytes_min:
+                return True
+        return False
 
     def answer(replies: Replies) -> Struct:
-        told: dict[str, Errors] = {}
+        told: dict[str, int] = {}
         for reply in replies:
             assert isinstance(reply, FetchResponse)
             told |= {part.partition: part.error for part in reply.responses}
@@ -215,7 +235,8 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
             for each in wanted:
                 if each.topic != place:
                     continue
-                error = told.get(each.partition, _error_of_unread(each.partition))
+                error = each.error or told[each.partition]
+                error = correct_error(error, each.partition, each.part, request)
                 part = _encode_fetched(each, error, desk, committed=committed, size_left=size_left)
                 size_left -= len(part["Records"])
                 found.append(part)
@@ -227,34 +248,46 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     return Asked((message.but(wait=False),) if known else (), answer, ready, wait_ms)
 
 
-def _error_of_named(error: Errors) -> Errors:
+def _error_of_named(error: int) -> int:
     """Return the error of a topic that is named, and not by its id as in the model's message."""
-    return Errors.UNKNOWN_TOPIC_OR_PARTITION if error is Errors.UNKNOWN_TOPIC_ID else error
+    return Errors.UNKNOWN_TOPIC_OR_PARTITION if error == Errors.UNKNOWN_TOPIC_ID else error
 
 
-def _is_read(partition: str) -> bool:
-    return bool(partition) and topic_of(partition) not in INTERNAL_TOPICS
+def _why_unread(topic: str | None, part: Struct, request: ClientRequest) -> int:
+    """Return the error of a partition that the model is not asked to read, or NONE."""
+    if topic is None:
+        return Errors.UNKNOWN_TOPIC_ID
+    if topic in INTERNAL_TOPICS:
+        return Errors.TOPIC_AUTHORIZATION_FAILED
+    return compare_epoch(f"{topic}-{part['Partition']}", part, request)
 
 
-def _error_of_unread(partition: str) -> Errors:
-    return Errors.TOPIC_AUTHORIZATION_FAILED if partition else Errors.UNKNOWN_TOPIC_ID
+def _is_lost(wanted: _Wanted, request: ClientRequest) -> bool:
+    """Return whether reading a partition is an error, which is answered at once: ReplicaManager.fetchMessages.
 
-
-def _has(wanted: _Wanted, desk: Desk, *, committed: bool) -> bool:
-    """Return whether there is a result for a partition: records, or an error."""
-    log = desk.world.logs.get(wanted.partition)
-    if log is None or wanted.partition not in desk.image.leaders:
+    A partition that does not exist is not read, so its error does not end the wait for others.
+    """
+    desk = request.desk
+    if desk.image.leader_of(wanted.partition) != request.broker:
         return True
-    end = log.last_stable_offset if committed else log.high_watermark
-    return wanted.offset < end or not log.start_offset <= wanted.offset <= log.end_offset
+    log = desk.world.logs[wanted.partition]
+    outside = not log.start_offset <= wanted.offset <= log.end_offset
+    return outside or bool(compare_epoch(wanted.partition, wanted.part, request))
+
+
+def _count_bytes(wanted: _Wanted, enough: int, desk: Desk, *, committed: bool) -> int:
+    """Return how many bytes of a partition can be read, or that it is enough."""
+    log, epoch = desk.world.logs[wanted.partition], desk.image.leaders[wanted.partition].epoch
+    most = min(wanted.bytes_max, enough)
+    return len(readable(log, wanted.offset, most, desk.kept, epoch, committed=committed))
 
 
 def _encode_fetched(
-    wanted: _Wanted, error: Errors, desk: Desk, *, committed: bool, size_left: int
+    wanted: _Wanted, error: int, desk: Desk, *, committed: bool, size_left: int
 ) -> Struct:
     found: Struct = {"PartitionIndex": wanted.index, "ErrorCode": error, "HighWatermark": -1}
     found["Records"] = b""
-    if error is not Errors.NONE:
+    if error:
         return found
     log, held = desk.world.logs[wanted.partition], desk.image.leaders[wanted.partition]
     if size_left > 0:
@@ -281,19 +314,27 @@ def list_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked
     A partition that is named twice has one result. Source: ReplicaManager.fetchOffset.
     """
     topics = request.said["Topics"]
-    rejected = reject_parts(request.said, request.incoming)
+    rejected: dict[str, int] = {**reject_parts(request.said, request.incoming)}
+    parts = dict(request.incoming.parts_of(topics))
+    for name, part in parts.items():
+        error = rejected.get(name) or compare_epoch(name, part, request)
+        if error:
+            rejected[name] = error
+    asked = tuple(m for m in messages if isinstance(m, ListOffsets) and m.partition not in rejected)
 
     def answer(replies: Replies) -> Struct:
-        told = {name: ListOffsetsResponse(error, name) for name, error in rejected.items()}
+        told = {name: _encode_offset(error) for name, error in rejected.items()}
         for reply in replies:
             assert isinstance(reply, ListOffsetsResponse)
-            told[reply.partition] = reply
+            name = reply.partition
+            error = correct_error(reply.error, name, parts[name], request)
+            told[name] = _encode_offset(error, reply)
         found: dict[str, dict[int, Struct]] = {}
         for topic in topics:
             results = found.setdefault(topic["Name"], {})
             for part in topic["Partitions"]:
                 index = part["PartitionIndex"]
-                results[index] = _encode_offset(index, told[f"{topic['Name']}-{index}"])
+                results[index] = {"PartitionIndex": index} | told[f"{topic['Name']}-{index}"]
         return {
             "Topics": tuple(
                 {"Name": name, "Partitions": tuple(results.values())}
@@ -301,13 +342,14 @@ def list_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked
             )
         }
 
-    return Asked(messages, answer)
+    return Asked(asked, answer)
 
 
-def _encode_offset(index: int, told: ListOffsetsResponse) -> Struct:
+def _encode_offset(error: int, told: ListOffsetsResponse | None = None) -> Struct:
+    if error or told is None:
+        return {"ErrorCode": error, "Timestamp": -1, "Offset": -1, "LeaderEpoch": -1}
     return {
-        "PartitionIndex": index,
-        "ErrorCode": told.error,
+        "ErrorCode": error,
         "Timestamp": told.timestamp_ms,
         "Offset": told.offset,
         "LeaderEpoch": told.leader_epoch,
