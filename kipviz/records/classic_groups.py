@@ -20,13 +20,15 @@ class Subscription(Value, frozen=True):
 
     `generation` is the one in which it had `owned`; with eager rebalancing it no longer owns anything when it joins.
     Two subscriptions with any difference are different (ConsumerProtocolSubscription). `further_topics` are those that
-    it subscribes to besides `topic`.
+    it subscribes to besides `topic`. `metadata` are the bytes for each of the member's assignors, as a real client sent
+    them; it is empty if they are those of this subscription and nothing else.
     """
 
     topic: str
     owned: tuple[str, ...] = ()
     generation: int = NO_GENERATION
     further_topics: tuple[str, ...] = ()
+    metadata: tuple[bytes, ...] = ()
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -35,7 +37,10 @@ class Subscription(Value, frozen=True):
 
 
 class MemberMetadata(Value, frozen=True):
-    """A member of a generation: its subscription, and its assignment from the leader."""
+    """A member of a generation: its subscription, and its assignment from the leader.
+
+    `assignment` are the leader's bytes, None if they are those of `assigned` and nothing else.
+    """
 
     member_id: str
     client_id: str
@@ -43,6 +48,7 @@ class MemberMetadata(Value, frozen=True):
     assigned: tuple[str, ...] = ()
     instance_id: str = ""
     protocols: tuple[str, ...] = (RANGE,)
+    assignment: bytes | None = None
 
 
 class GroupMetadataRecord(Value, frozen=True):

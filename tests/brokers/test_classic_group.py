@@ -111,7 +111,7 @@ def test_a_group_comes_back_from_its_record_as_it_was_assigned():
     back = load_group(make_record("g", known, (Assigned("A", ("src-0",)),)))
     assert (back.state, back.generation, back.leader) == (S.STABLE, 3, "A")
     assert back.members["A"] == member(assigned=("src-0",))
-    assert back.members["B"] == member(instance_id="i")
+    assert back.members["B"] == member(instance_id="i", assignment=b"")
     assert load_group(make_record("g", ClassicGroup(generation=5))).state is S.EMPTY
 
 

@@ -88,6 +88,7 @@ OF_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "further_topics": st.just(()),
     "topic_ids": st.just(()),
     "topic_id": st.sampled_from(("", *TOPICS.values())),
+    "assignment": st.none(),
     "starts": st.dictionaries(st.sampled_from(PARTITIONS), SMALL).map(
         lambda found: tuple(sorted(found.items()))
     ),
@@ -106,6 +107,8 @@ def of_type(name: str, kind: Any) -> st.SearchStrategy[Any]:
     parts = get_origin(kind) is tuple and isinstance(get_args(kind)[0], type)
     if name in OF_FIELDS and not (parts and issubclass(get_args(kind)[0], Value)):
         return OF_FIELDS[name]
+    if kind == tuple[bytes, ...]:
+        return st.just(())  # bytes that say more than the subscription beside them
     if name in OF_PARTITIONS and get_origin(kind) is tuple:
         item = get_args(kind)[0]
         one = st.sampled_from(PARTITIONS) if item is str else of_type(name, item)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.cluster.actions import MoveLeader
 from kipviz.messages.apis.groups.classic_groups import SUBSCRIPTION
 from kipviz.messages.wire.codec import encode
 from kipviz.serving.timing import group_times
@@ -122,3 +123,83 @@ def test_a_leave_group_without_members_removes_none():
     assert (told["ErrorCode"], told["Members"]) == (0, ())
     beat = member.ask(HEARTBEAT, 0, GenerationId=generation, MemberId=member.name)
     assert beat["ErrorCode"] == 0
+
+
+class Assigns(Member):
+    """A member whose assignors send their own bytes; as the leader it assigns bytes, too."""
+
+    def __init__(self, cluster, name, **metadata):
+        super().__init__(cluster, 9)
+        self.metadata, self.own = metadata, name
+
+    def join(self):
+        protocols = tuple({"Name": n, "Metadata": data} for n, data in self.metadata.items())
+        said = {"SessionTimeoutMs": 10_000, "RebalanceTimeoutMs": 60_000, "MemberId": self.name}
+        told = self.ask(JOIN_GROUP, 9, **said, ProtocolType="consumer", Protocols=protocols)
+        if told and told["ErrorCode"] == MEMBER_ID_REQUIRED:
+            self.name = told["MemberId"]
+            return self.join()
+        return told
+
+    def sync(self, generation, **given):
+        assignments = ({"MemberId": n, "Assignment": data} for n, data in given.items())
+        said = {"GenerationId": generation, "MemberId": self.name, "ProtocolType": "consumer"}
+        return self.ask(SYNC_GROUP, 5, **said, ProtocolName="own", Assignments=tuple(assignments))
+
+
+# With user data; a version that nobody knows; bytes that only the client can read; none at all.
+USER_DATA = b"\0\1" + encode(SUBSCRIPTION, 1, {"Topics": ("orders",), "UserData": b"mine"}).data
+UNREADABLE = (USER_DATA, b"\0\x63" + USER_DATA[2:] + b"more", b"\xff\xfe not Kafka's", b"")
+
+
+@pytest.mark.parametrize("one", UNREADABLE)
+@pytest.mark.parametrize("other", UNREADABLE)
+def test_a_leader_and_its_members_get_exactly_the_bytes_that_were_sent(one, other):
+    cluster = make_cluster()
+    leader, member = Assigns(cluster, "a", own=one), Assigns(cluster, "b", own=other)
+    leader.sync(leader.join()["GenerationId"])
+    assert member.join() is None
+    told = leader.join()
+    member.name = member.told(JOIN_GROUP, 9)["MemberId"]
+    found = {each["MemberId"]: each["Metadata"] for each in told["Members"]}
+    assert (told["ProtocolName"], found) == ("own", {leader.name: one, member.name: other})
+    assert member.sync(told["GenerationId"]) is None
+    mine = leader.sync(told["GenerationId"], **{leader.name: other, member.name: one})
+    assert mine["Assignment"] == other
+    assert member.told(SYNC_GROUP, 5)["Assignment"] == one
+    groups = leader.ask(15, 5, Groups=("g",))["Groups"]
+    described = {m["MemberId"]: m for m in groups[0]["Members"]}
+    assert described[member.name]["MemberMetadata"] == other
+    assert described[member.name]["MemberAssignment"] == one
+    assert not cluster.lines
+
+
+def test_each_assignor_of_a_member_has_its_own_bytes_and_a_member_without_assignment_gets_none():
+    """GroupMetadataManager.classicGroupSync: EMPTY_ASSIGNMENT."""
+    cluster = make_cluster()
+    leader = Assigns(cluster, "a", range=RANGE, own=USER_DATA)
+    leader.sync(leader.join()["GenerationId"])
+    member = Assigns(cluster, "b", own=UNREADABLE[2], other=b"x")
+    assert member.join() is None
+    told = leader.join()
+    member.name = member.told(JOIN_GROUP, 9)["MemberId"]
+    found = {each["MemberId"]: each["Metadata"] for each in told["Members"]}
+    assert (told["ProtocolName"], found[leader.name]) == ("own", USER_DATA)
+    assert found[member.name] == UNREADABLE[2]
+    assert leader.sync(told["GenerationId"], **{leader.name: b"all"})["Assignment"] == b"all"
+    assert member.sync(told["GenerationId"])["Assignment"] == b""
+
+
+def test_bytes_of_members_outlive_their_coordinator():
+    cluster = make_cluster()
+    leader = Assigns(cluster, "a", own=USER_DATA)
+    generation = leader.join()["GenerationId"]
+    leader.sync(generation, **{leader.name: b"all"})
+    home = cluster.world.image.home_of("__consumer_offsets", "g")
+    cluster.take(MoveLeader(home, 3 - cluster.world.image.leader_of(home)))
+    cluster.run()
+    leader.caller = cluster.connect(cluster.world.image.leader_of(home))
+    assert leader.sync(generation)["Assignment"] == b"all"
+    (group,) = leader.ask(15, 5, Groups=("g",))["Groups"]
+    (member,) = group["Members"]
+    assert (member["MemberMetadata"], member["MemberAssignment"]) == (USER_DATA, b"all")

@@ -134,6 +134,8 @@ def on_describe_groups(
             member.client_id,
             member.subscription.topic,
             further_topics=member.subscription.further_topics,
+            metadata=member.metadata_for(group.protocol) if stable else None,
+            assignment=member.assignment if stable else None,
         )
         for name, member in group.members.items()
     )

@@ -8,7 +8,7 @@ NOT MODELLED: KIP-848 members in the same group, and the migration between the t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from kipviz.brokers.checks import Check, compare, in_order, report_value
@@ -47,6 +47,7 @@ class ClassicMember(Value, frozen=True):
     """A member: `joining` and `syncing` are the connections on which it waits for a response.
 
     `is_new` means that it has not been in a generation yet: only then may its session expire while it waits.
+    `assignment` are the bytes of its assignment, if they say more than `assigned`.
     """
 
     client_id: str
@@ -57,6 +58,12 @@ class ClassicMember(Value, frozen=True):
     is_new: bool = False
     instance_id: str = ""
     protocols: tuple[str, ...] = (RANGE,)
+    assignment: bytes | None = None
+
+    def metadata_for(self, protocol: str) -> bytes | None:
+        """Return the bytes of its subscription for an assignor, if they say more than the subscription."""
+        known = dict(zip(self.protocols, self.subscription.metadata, strict=False))
+        return known.get(protocol)
 
     @property
     def waits(self) -> bool:
@@ -190,10 +197,13 @@ def chosen_protocol(group: ClassicGroup) -> str:
 
 
 def roster(group: ClassicGroup) -> tuple[Subscribed, ...]:
-    """Return the members as the leader receives them."""
-    return tuple(
-        Subscribed(name, m.subscription, m.instance_id) for name, m in group.members.items()
-    )
+    """Return the members as the leader receives them, each with its bytes for the assignor of the generation."""
+    found = []
+    for name, member in group.members.items():
+        data = member.metadata_for(group.protocol)
+        subscription = member.subscription.but(metadata=() if data is None else (data,))
+        found.append(Subscribed(name, subscription, member.instance_id))
+    return tuple(found)
 
 
 def holder_of(group: ClassicGroup, instance_id: str) -> str:
@@ -254,19 +264,32 @@ def commit_checks(
 # -- in the log -----------------------------------------------------------------------------------
 
 
+class _NoBytes(dict[str, Assigned]):
+    """The assignments of a leader: a member that it leaves out gets no bytes (GroupMetadataManager.classicGroupSync)."""
+
+    def __missing__(self, name: str) -> Assigned:
+        return Assigned(name, (), b"")
+
+
+def assignments_by_member(given: tuple[Assigned, ...]) -> Mapping[str, Assigned]:
+    """Return the assignment of each member of a generation; a member that the leader left out gets no bytes."""
+    return _NoBytes((each.member_id, each) for each in given)
+
+
 def make_record(
     group_id: str, group: ClassicGroup, given: tuple[Assigned, ...] | None = None
 ) -> GroupMetadataRecord:
     """Return the record of a group with an assignment; without one, members keep what they have."""
-    to_each = {each.member_id: each.partitions for each in given or ()}
+    to_each = assignments_by_member(given or ())
     members = tuple(
         MemberMetadata(
             name,
             m.client_id,
             m.subscription,
-            m.assigned if given is None else to_each.get(name, ()),
+            m.assigned if given is None else to_each[name].partitions,
             m.instance_id,
             m.protocols,
+            m.assignment if given is None else to_each[name].assignment,
         )
         for name, m in group.members.items()
     )
@@ -282,6 +305,7 @@ def load_group(record: GroupMetadataRecord) -> ClassicGroup:
             m.assigned,
             instance_id=m.instance_id,
             protocols=m.protocols,
+            assignment=m.assignment,
         )
         for m in record.members
     }

@@ -187,7 +187,8 @@ def on_sync_group(
     group = group.but(unsynced=tuple(each for each in group.unsynced if each != name))
     member = group.members[name]
     if group.state is S.STABLE:
-        answer = Reply(reply_to, SyncGroupResponse(Errors.NONE, member.assigned, group.protocol))
+        told = SyncGroupResponse(Errors.NONE, member.assigned, group.protocol, member.assignment)
+        answer = Reply(reply_to, told)
         return effects(me, request.group_id, Done(group, (answer,)), on).after(checks)
     group = group.but(members=group.members.set(name, member.but(syncing=reply_to)))
     if name != group.leader:
@@ -232,14 +233,14 @@ def on_group_stored(
         stored.generation,
     ):
         return Effects(me)
-    given = {each.member_id: each.partitions for each in stored.given}
+    given = classic_group.assignments_by_member(stored.given)
     members, replies, events = group.members, [], []
     for name, member in group.members.items():
-        partitions = given.get(name, ())
+        partitions, data = given[name].partitions, given[name].assignment
         if member.syncing is not None:
-            answer = SyncGroupResponse(Errors.NONE, partitions, group.protocol)
+            answer = SyncGroupResponse(Errors.NONE, partitions, group.protocol, data)
             replies.append(Reply(member.syncing, answer))
-        members = members.set(name, member.but(assigned=partitions, syncing=None))
+        members = members.set(name, member.but(assigned=partitions, syncing=None, assignment=data))
         if member.assigned != partitions:
             before = group.generation - 1 if member.assigned else 0
             moved = (

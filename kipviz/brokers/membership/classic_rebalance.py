@@ -87,7 +87,7 @@ def prepare_rebalance(group: ClassicGroup, on: Context) -> Done:
             checks = (Check("group state", None, S.PREPARING_REBALANCE, told.error),)
         members = group.members
         for name, member in group.members.items():
-            members = members.set(name, member.but(assigned=(), syncing=None))
+            members = members.set(name, member.but(assigned=(), syncing=None, assignment=None))
         group = group.but(members=members)
     group = classic_group.to(group.but(unsynced=()), S.PREPARING_REBALANCE)
     done = Done(group, replies, checks=checks)

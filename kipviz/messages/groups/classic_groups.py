@@ -25,10 +25,14 @@ class Subscribed(Value, frozen=True):
 
 
 class Assigned(Value, frozen=True):
-    """The assignment of one member, from the leader (ConsumerProtocolAssignment)."""
+    """The assignment of one member, from the leader (ConsumerProtocolAssignment).
+
+    `assignment` are the bytes that the leader sent, None if they are those of `partitions` and nothing else.
+    """
 
     member_id: str
     partitions: tuple[str, ...]
+    assignment: bytes | None = None
 
 
 class JoinGroup(Message, frozen=True):
@@ -91,14 +95,16 @@ class SyncGroup(Message, frozen=True):
 
 
 class SyncGroupResponse(Message, frozen=True):
-    """The member's assignment from the leader."""
+    """The member's assignment from the leader; `assignment` are the leader's bytes, as in `Assigned`."""
 
     API_KEY: ClassVar[int] = 14
     VERSION: ClassVar[int] = 5
     IS_RESPONSE: ClassVar[bool] = True
+    IF_USED: ClassVar[tuple[str, ...]] = ("assignment",)
     error: Errors
     partitions: tuple[str, ...] = ()
     protocol: str = RANGE
+    assignment: bytes | None = None
 
 
 class Heartbeat(Message, frozen=True):

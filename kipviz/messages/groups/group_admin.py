@@ -49,7 +49,8 @@ class GroupMemberDescription(Value, frozen=True):
     """A member of a regular group as its coordinator describes it.
 
     `target` is its target assignment; a classic member has no epoch of its own and no target. `further_topics` and
-    `regex` are its other subscriptions, `rack` is the rack that it names.
+    `regex` are its other subscriptions, `rack` is the rack that it names. `metadata` and `assignment` are the bytes of a
+    classic member that say more than these fields.
     """
 
     member_id: str
@@ -62,6 +63,8 @@ class GroupMemberDescription(Value, frozen=True):
     further_topics: tuple[str, ...] = ()
     regex: str = ""
     rack: str = ""
+    metadata: bytes | None = None
+    assignment: bytes | None = None
 
 
 class DescribeGroups(Message, frozen=True):

@@ -234,9 +234,19 @@ def subscription_bytes(m: Subscription) -> Encoded:
     )
 
 
+def metadata_bytes(m: Subscription) -> Encoded | bytes:
+    """Return the bytes of a subscription: those that a real client sent stay as they are."""
+    return m.metadata[0] if m.metadata else subscription_bytes(m)
+
+
 def assignment_bytes(partitions: tuple[str, ...]) -> Encoded:
     """Encode the assignment that the leader sends to a member."""
     return _encode_versioned(ASSIGNMENT, {"AssignedPartitions": _by_name(partitions)})
+
+
+def assigned_bytes(partitions: tuple[str, ...], assignment: bytes | None) -> Encoded | bytes:
+    """Return the bytes of an assignment: those that a real leader sent stay as they are."""
+    return assignment_bytes(partitions) if assignment is None else assignment
 
 
 def read_subscription(data: bytes) -> Subscription:
@@ -291,22 +301,31 @@ def _join(m: model.JoinGroup, around: Around) -> Struct:
         "GroupId": m.group_id,
         "MemberId": m.member_id,
         "Protocols": tuple(
-            {"Name": each, "Metadata": subscription_bytes(m.subscription)} for each in m.protocols
+            {"Name": name, "Metadata": metadata}
+            for name, metadata in zip(m.protocols, _metadata_of(m), strict=True)
         ),
         **_instance(m),
     }
 
 
+def _metadata_of(m: model.JoinGroup) -> tuple[Encoded | bytes, ...]:
+    """Return the bytes for each assignor of a member."""
+    return m.subscription.metadata or (subscription_bytes(m.subscription),) * len(m.protocols)
+
+
 def _decode_join(fields: Struct, incoming: Incoming) -> tuple[model.JoinGroup, ...]:
-    """Return the request with the subscription for the first assignor that the member names."""
+    """Return the request with the subscription for the member's first assignor, and any bytes that say more."""
     protocols = fields["Protocols"]
     if fields["ProtocolType"] != PROTOCOL_TYPE or not protocols:
         kind = fields["ProtocolType"]
         raise NotModelledError(f"the model's classic groups are of consumers, not of {kind!r}")
+    metadata = tuple(each["Metadata"] for each in protocols)
     try:
-        subscription = read_subscription(protocols[0]["Metadata"])
-    except WireError as wrong:
-        raise NotModelledError(f"the subscription of a consumer cannot be read: {wrong}") from wrong
+        subscription = read_subscription(metadata[0])
+    except WireError:
+        subscription = Subscription("")
+    if any(data != subscription_bytes(subscription).data for data in metadata):
+        subscription = subscription.but(metadata=metadata)
     message = model.JoinGroup(
         fields["GroupId"],
         fields["MemberId"],
@@ -336,7 +355,7 @@ def _encode_join_response(m: model.JoinGroupResponse, around: Around) -> Struct:
         "Members": tuple(
             {
                 "MemberId": each.member_id,
-                "Metadata": subscription_bytes(each.subscription),
+                "Metadata": metadata_bytes(each.subscription),
                 **_instance(each),
             }
             for each in m.members
@@ -351,7 +370,10 @@ def _sync(m: model.SyncGroup, around: Around) -> Struct:
         "MemberId": m.member_id,
         "ProtocolName": m.protocol,
         "Assignments": tuple(
-            {"MemberId": each.member_id, "Assignment": assignment_bytes(each.partitions)}
+            {
+                "MemberId": each.member_id,
+                "Assignment": assigned_bytes(each.partitions, each.assignment),
+            }
             for each in m.assignments
         ),
         **_instance(m),
@@ -362,18 +384,21 @@ def _decode_identity(fields: Struct) -> tuple[str, int, str]:
     return fields["GroupId"], fields["GenerationId"], fields["MemberId"]
 
 
-def _decode_sync(fields: Struct, _: Incoming) -> tuple[model.SyncGroup, ...]:
-    member = _decode_identity(fields)
+def _decode_assigned(fields: Struct) -> model.Assigned:
+    """Return the assignment of one member; bytes that say more than its partitions are kept beside them."""
+    data = fields["Assignment"]
     try:
-        given = tuple(
-            model.Assigned(each["MemberId"], read_assignment(each["Assignment"]))
-            for each in fields["Assignments"]
-        )
-    except WireError as wrong:
-        raise NotModelledError(f"the assignment of a consumer cannot be read: {wrong}") from wrong
+        partitions = read_assignment(data)
+    except WireError:
+        partitions = ()
+    same = data == assignment_bytes(partitions).data
+    return model.Assigned(fields["MemberId"], partitions, None if same else data)
+
+
+def _decode_sync(fields: Struct, _: Incoming) -> tuple[model.SyncGroup, ...]:
     message = model.SyncGroup(
-        *member,
-        given,
+        *_decode_identity(fields),
+        tuple(_decode_assigned(each) for each in fields["Assignments"]),
         _decode_instance(fields),
         fields.get("ProtocolName") or RANGE,
     )
@@ -387,7 +412,7 @@ def _encode_sync_response(m: model.SyncGroupResponse, around: Around) -> Struct:
         "ErrorCode": m.error,
         "ProtocolType": PROTOCOL_TYPE,
         "ProtocolName": m.protocol,
-        "Assignment": assignment_bytes(m.partitions),
+        "Assignment": assigned_bytes(m.partitions, m.assignment),
     }
 
 

@@ -7,7 +7,9 @@ from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.groups.classic_groups import (
     EXAMPLE,
     PROTOCOL_TYPE,
+    assigned_bytes,
     assignment_bytes,
+    metadata_bytes,
     subscription_bytes,
 )
 from kipviz.messages.apis.groups.described_groups import (
@@ -207,7 +209,8 @@ def _encode_listing(m: model.ListGroupsResponse, _: Around) -> Struct:
 
 
 def _subscription(member: model.GroupMemberDescription) -> Subscription:
-    return Subscription(member.topic, further_topics=member.further_topics)
+    metadata = () if member.metadata is None else (member.metadata,)
+    return Subscription(member.topic, further_topics=member.further_topics, metadata=metadata)
 
 
 def _described_classic(m: model.DescribedClassicGroup, _: Around) -> Struct:
@@ -216,8 +219,10 @@ def _described_classic(m: model.DescribedClassicGroup, _: Around) -> Struct:
             "MemberId": member.member_id,
             "GroupInstanceId": member.instance_id or None,
             "ClientId": member.client_id,
-            "MemberMetadata": subscription_bytes(_subscription(member)) if m.assignor else b"",
-            "MemberAssignment": assignment_bytes(member.partitions) if m.assignor else b"",
+            "MemberMetadata": metadata_bytes(_subscription(member)) if m.assignor else b"",
+            "MemberAssignment": assigned_bytes(member.partitions, member.assignment)
+            if m.assignor
+            else b"",
         }
         for member in m.members
     )
