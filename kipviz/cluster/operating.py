@@ -15,8 +15,7 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import Image
 from kipviz.clients.application import STAGING
 from kipviz.cluster.actions import CreateAcls, DeleteAcls, InstallRelease, UpgradeFeature
-from kipviz.cluster.specs.share_levels import SHARE_VERSION
-from kipviz.cluster.specs.spec import TRANSACTION_VERSIONS, ClusterSpec
+from kipviz.cluster.specs.spec import SHARE_VERSION, TRANSACTION_VERSIONS, ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.messages.cluster.features import STAGING_LEVEL
 from kipviz.settings.broker_configs import TRANSACTION_VERSION

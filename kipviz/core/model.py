@@ -90,5 +90,8 @@ class Model(Protocol):
     def search_key(self, world: Any, /) -> bytes:
         """Return bytes that are equal for worlds that a search need not distinguish."""
 
+    def share_tables(self, world: Any, /) -> Any:
+        """Return an equal world that shares its parts with earlier ones, so that a search keeps them once; or the world."""
+
     def kind(self, action: Any, /) -> str:
         """Return the kind of an action ("deliver", "timer", "fault"...), by which dice are weighed."""

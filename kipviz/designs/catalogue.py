@@ -15,7 +15,7 @@ REPAIRED = Design(
     "our inference",
     "The share coordinator writes the transactional acknowledgement to its log before the share-partition leader confirms it. The partition of that log is the participant, and only the end of the transaction releases the record.",
     "the findings of our review of KIP-1289 (draft of 2026)",
-    tuple(slot.options[0].name for slot in SLOTS),
+    tuple((slot.name, slot.options[0].name) for slot in SLOTS),
 )
 
 AS_WRITTEN = Design(
@@ -24,7 +24,7 @@ AS_WRITTEN = Design(
     "draft",
     "TX_PENDING is kept in memory. Each broker that receives a marker applies it to every record with the staged epoch. An expired lock releases the record.",
     "KIP-1289, state Voting; where its text contradicts itself: registered participant (Flow), abort to ACQUIRED (javadoc), the participant added at the transaction coordinator",
-    tuple(slot.as_written for slot in SLOTS),
+    tuple((slot.name, slot.as_written) for slot in SLOTS),
 )
 
 KAFKA = Design(

@@ -167,7 +167,7 @@ def texts_of(design: Design) -> tuple[str, ...]:
     rules = tuple((slot, option.choose) for slot, option in design.own)
     if not rules:
         return ()
-    others = ", ".join(design.chosen)
+    others = ", ".join(design.choices.values())
     return (others, *(f"{slot}: {rule.text}" for slot, rule in rules if isinstance(rule, Rule)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.values import Value
 
 
@@ -32,12 +33,8 @@ class Slot(Value, frozen=True):
     The first of `options` is that of the repaired design; `written` names that of the design as written, "" if it is the
     same one.
 
-    `only_with` names what a cluster must have for the question to arise, "" if it arises everywhere. "session" is a
-    TransactionSession, "threads" a session that several threads of a process use, "both" a session beside a
-    transactional.id, "kept" a program that keeps a prepared transaction, "heartbeats" a producer or a session that sends them,
-    "several" a share consumer that holds records of several partitions, "explicit" a share consumer in explicit mode
-    whose records are staged, "prepared" a program that stages in a transaction that it prepares, "draining" a program
-    that drains decisions. The other values stand beside the options that need them.
+    `only_with` is what a cluster must have for the question to arise (`designs.conditions`), None if it arises
+    everywhere.
     """
 
     name: str
@@ -45,8 +42,12 @@ class Slot(Value, frozen=True):
     finding: str
     on_brokers: bool
     options: tuple[Option, ...]
-    only_with: str = ""
+    only_with: Callable[[ClusterSpec], bool] | None = None
     written: str = ""
+
+    def arises_in(self, spec: ClusterSpec) -> bool:
+        """Return whether the question can arise in a cluster at all."""
+        return self.only_with is None or self.only_with(spec)
 
     @property
     def as_written(self) -> str:

@@ -29,15 +29,21 @@ from kipviz.cluster.specs.kafka_defaults import CLASSIC
 from kipviz.cluster.specs.session_config import (
     SESSION_TIMEOUT,
     ConfigException,
-    SessionSpec,
     session_timeout,
 )
 from kipviz.cluster.specs.simplifications import CHOSEN, FieldValue
-from kipviz.cluster.specs.spec import ApplicationSpec, BadSpec, ClusterSpec, Durations, FaultBudget
+from kipviz.cluster.specs.spec import (
+    ApplicationSpec,
+    BadSpec,
+    ClusterSpec,
+    Durations,
+    FaultBudget,
+    SessionSpec,
+)
 from kipviz.cluster.timing.clock import NEVER, Clock, why_no_clock
 from kipviz.cluster.timing.durations import occurring
 from kipviz.core.values import Value
-from kipviz.designs.design import Design, comes_up
+from kipviz.designs.design import Design
 from kipviz.designs.options.options import KAFKAS_OWN, SLOTS
 from kipviz.designs.slot import Slot
 from kipviz.scenarios.scenario import Scenario
@@ -124,7 +130,7 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
             tuple((o.name, o.sentence) for o in design.options(slot)),
         )
         for slot in SLOTS
-        if _asked_of(slot, design) and comes_up(slot, spec)
+        if _asked_of(slot, design) and slot.arises_in(spec)
     ]
     found += _of_brokers(spec, profile)
     said = tuple((each.name, each.sentence) for each in PROFILES)

@@ -12,8 +12,7 @@ from kipviz.clients.shares import staged_records
 from kipviz.clients.thread import step, why_no_step
 from kipviz.clients.workers import swap_thread
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.specs.spec import BadSpec
-from kipviz.cluster.specs.threads import ThreadSpec
+from kipviz.cluster.specs.spec import BadSpec, ThreadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
 from kipviz.properties.verdict import BROKEN

@@ -19,7 +19,7 @@ from kipviz.clients.timers import HeartbeatInterval, SenderBackOff
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.prepared_txn_state import parse
 from kipviz.clients.transactions.producer_state import ProducerState
-from kipviz.cluster.specs.session_config import SessionSpec
+from kipviz.cluster.specs.spec import SessionSpec
 from kipviz.cluster.start.first_world import first_world
 from kipviz.cluster.timing.clock import Clock
 from kipviz.core.table import Table

@@ -15,8 +15,7 @@ from kipviz.clients.sessions import session_threads
 from kipviz.clients.thread import step, why_no_step
 from kipviz.cluster.actions import CrashClient, StartClient, Step
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.specs.spec import BadSpec, FaultBudget
-from kipviz.cluster.specs.threads import ThreadSpec
+from kipviz.cluster.specs.spec import BadSpec, FaultBudget, ThreadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
 from kipviz.scenarios.applications import thread_programs as programs

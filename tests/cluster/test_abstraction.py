@@ -15,10 +15,14 @@ from kipviz.cluster.specs.abstraction import (
     profile_named,
     profile_of,
 )
-from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.cluster.specs.simplifications import ALWAYS, CHOSEN, Owner
-from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, PlainSpec
-from kipviz.cluster.specs.threads import ThreadSpec
+from kipviz.cluster.specs.spec import (
+    ApplicationSpec,
+    ClusterSpec,
+    PlainSpec,
+    SessionSpec,
+    ThreadSpec,
+)
 from kipviz.cluster.timing.clock import Clock
 from kipviz.designs.catalogue import design
 from kipviz.messages.groups.reset_policy import EARLIEST, LATEST

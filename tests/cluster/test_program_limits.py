@@ -7,8 +7,7 @@ import pytest
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.spec_checks.program_limits import why_no_program
 from kipviz.cluster.spec_checks.spec_check import check
-from kipviz.cluster.specs.session_config import SessionSpec
-from kipviz.cluster.specs.spec import BadSpec
+from kipviz.cluster.specs.spec import BadSpec, SessionSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.shares.share_groups import AcknowledgeType
 from kipviz.scenarios.library import LIBRARY, scenario

@@ -13,11 +13,10 @@ from kipviz.cluster.specs.session_config import (
     OFF,
     ConfigException,
     SessionConfig,
-    SessionSpec,
     configure,
     parse,
 )
-from kipviz.cluster.specs.spec import BadSpec
+from kipviz.cluster.specs.spec import BadSpec, SessionSpec
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.scenarios.applications import session_programs

@@ -12,9 +12,9 @@ from kipviz.clients.application import Call, Line
 from kipviz.clients.sessions.session_calls import GIVEN
 from kipviz.cluster.actions import CrashBroker, DeleteTopic, MoveLeader
 from kipviz.cluster.behaviour.catalogue import BEHAVIOURS
-from kipviz.cluster.specs.session_config import why_no_such_call
-from kipviz.cluster.specs.spec import Durations, FaultBudget
-from kipviz.cluster.specs.threads import ThreadSpec, why_no_threads
+from kipviz.cluster.spec_checks.program_limits import why_no_such_call
+from kipviz.cluster.spec_checks.thread_check import why_no_threads
+from kipviz.cluster.specs.spec import Durations, FaultBudget, ThreadSpec
 from kipviz.cluster.timing import deadlines, timers
 from kipviz.cluster.timing.clock import NEVER, Clock, Deadline, Due
 from kipviz.cluster.timing.duration_limits import why_no_durations

@@ -15,7 +15,7 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
-from kipviz.designs.design import comes_up, slot_named
+from kipviz.designs.design import slot_named
 from kipviz.driving.desk import Desk
 from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
@@ -120,8 +120,8 @@ def test_the_gate_is_opened_once_and_its_question_comes_up_where_it_is_closed() 
     world = model.step(world, up).world
     assert "goes up once" in str(model.why_not(world, up))
     slot = slot_named("group_metadata_gate")
-    assert comes_up(slot, story.spec)
-    assert not comes_up(slot, scenario("kip-447-race").spec)
+    assert slot.arises_in(story.spec)
+    assert not slot.arises_in(scenario("kip-447-race").spec)
     with pytest.raises(BadSpec, match="inter_broker_protocol must be 0"):
         check(story.spec.but(inter_broker_protocol=2))
 

@@ -9,7 +9,7 @@ from kipviz.clients.transactions.topic_ids import TopicIds, build_request, next_
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.designs.catalogue import design
-from kipviz.designs.design import comes_up, slot_named
+from kipviz.designs.design import slot_named
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
@@ -44,8 +44,8 @@ def test_a_name_beside_the_id_takes_away_what_the_id_protects_from(under, error,
 
 def test_the_question_comes_up_where_a_topic_is_made_again_under_its_name() -> None:
     slot = slot_named("name_beside_id")
-    assert comes_up(slot, scenario("kip-1319-remade").spec)
-    assert not comes_up(slot, scenario("kip-447-race").spec)
+    assert slot.arises_in(scenario("kip-1319-remade").spec)
+    assert not slot.arises_in(scenario("kip-447-race").spec)
     (difference,) = design(NAMES_TOO).differs_from(design("kafka"))
     assert difference == ("name_beside_id", "names_too", "ids_alone")
 

@@ -17,8 +17,7 @@ import yaml
 import kipviz
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.application import Call, Line
-from kipviz.cluster.specs.session_config import SessionSpec
-from kipviz.cluster.specs.spec import Durations, FaultBudget, PlainSpec
+from kipviz.cluster.specs.spec import Durations, FaultBudget, PlainSpec, SessionSpec
 from kipviz.cluster.timing.clock import Clock
 from kipviz.messages.shares.share_groups import AcknowledgeType
 from kipviz.scenarios import library

@@ -7,7 +7,8 @@ import pytest
 
 from kipviz.brokers.authorizer import DRAFTS
 from kipviz.clients.sessions.transaction_session import NOBODY, SENDERS
-from kipviz.cluster.specs.session_config import SESSION, SessionSpec
+from kipviz.cluster.specs.session_config import SESSION
+from kipviz.cluster.specs.spec import SessionSpec
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
 from kipviz.driving.cluster import Cluster

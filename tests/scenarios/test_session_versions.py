@@ -8,7 +8,7 @@ from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.clients.sessions.transaction_session import SENDERS
-from kipviz.cluster.specs.session_config import SessionSpec
+from kipviz.cluster.specs.spec import SessionSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent

@@ -14,8 +14,13 @@ from kipviz.checking.timed.axes import OWN
 from kipviz.checking.timed.axes import SETTINGS as AXES
 from kipviz.cluster.specs import spec_limits
 from kipviz.cluster.specs.kafka_defaults import DEFAULT, DEFAULT_NUMBER
-from kipviz.cluster.specs.session_config import SessionSpec
-from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Durations, PlainSpec
+from kipviz.cluster.specs.spec import (
+    ApplicationSpec,
+    ClusterSpec,
+    Durations,
+    PlainSpec,
+    SessionSpec,
+)
 from kipviz.cluster.timing.clock import Clock
 from kipviz.cluster.timing.durations import DURATIONS
 from kipviz.recordings.decoded.group_configs import GROUP_SETTINGS

@@ -10,7 +10,7 @@ from kipviz.checking.single_run.violation import Breaking
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import REPAIRED, design
-from kipviz.designs.design import Design, comes_up, slot_named
+from kipviz.designs.design import Design, slot_named
 from kipviz.messages.events import BatchAppended, RecordsMoved, TransactionDecided
 from kipviz.messages.logs.producing import FetchedRecord
 from kipviz.properties.verdict import BROKEN
@@ -101,7 +101,7 @@ def test_every_set_smaller_than_the_repair_breaks_when_it_is_searched_itself() -
     assert found.decided
     assert found.slots == ("outcome_join", "vote_form")
     chosen, spec = design(case.design), scenario(APART).spec
-    differ = [s for s, _, _ in chosen.differs_from(REPAIRED) if comes_up(slot_named(s), spec)]
+    differ = [s for s, _, _ in chosen.differs_from(REPAIRED) if slot_named(s).arises_in(spec)]
     assert found.smaller == len(differ)
     for slot in differ:
         choices = {"marker_epoch": "equal_or_next", slot: REPAIRED.option(slot).name}

@@ -33,7 +33,7 @@ from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
-from kipviz.designs.design import Design, comes_up, slot_named
+from kipviz.designs.design import Design, slot_named
 from kipviz.designs.options.options import SLOTS
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import scenario as scenario_named
@@ -83,7 +83,7 @@ class Question(Value, frozen=True):
         design, others = design_named(self.design), tuple(map(design_named, self.others))
         found: list[str] = []
         for slot in SLOTS:
-            if not comes_up(slot, spec):
+            if not slot.arises_in(spec):
                 continue
             own = design.option(slot.name).name
             options = [other.option(slot.name) for other in others] or design.options(slot)

@@ -124,7 +124,7 @@ class Search:
         self._failure: Stopped | None = None
         self._forever: Forever | None = None
         self._full: list[tuple[Any, States]] | None = [] if full_states else None
-        self._shared = getattr(model, "share_tables", lambda world: world)
+        self._shared = model.share_tables
         self._alike = Alike(_of_states)
         self.progress_at = _place_of(NothingPending.name, properties)
         for reduction in self.reductions:

@@ -21,7 +21,7 @@ from kipviz.checking.single_run.violation import Breaking
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
-from kipviz.designs.design import Design, comes_up
+from kipviz.designs.design import Design
 from kipviz.designs.options.options import KAFKAS_OWN, SLOTS, Option, Slot
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING
 from kipviz.scenarios.scenario import PROPERTIES
@@ -106,7 +106,7 @@ def _others(design: Design, spec: ClusterSpec) -> list[tuple[Slot, Option]]:
         (slot, option)
         for slot in SLOTS
         if design.stages_shares or slot.finding == KAFKAS_OWN
-        if comes_up(slot, spec)
+        if slot.arises_in(spec)
         for option in slot.options
         if option.name != design.choices[slot.name]
     ]

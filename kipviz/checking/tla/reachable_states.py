@@ -201,11 +201,7 @@ def _state(search: Search, worlds: list[tuple[World, States]], number: int) -> t
     world, states = worlds[graph.came_from[number]]
     after, observed = search.take(world, states, model.enabled(world)[graph.by[number]])
     # As in the search's queue, where a clock of records is reset.
-    return getattr(model, "share_tables", _same)(after), observed
-
-
-def _same(world: World) -> World:
-    return world
+    return model.share_tables(after), observed
 
 
 def list_places(world: World) -> Iterator[tuple[Place, Any]]:

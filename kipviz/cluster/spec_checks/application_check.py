@@ -13,12 +13,12 @@ from kipviz.clients.sending.in_flight import why_no_such_producer
 from kipviz.clients.shares.staged_records import why_no_gathering
 from kipviz.cluster.spec_checks.further_members import why_no_further_members
 from kipviz.cluster.spec_checks.program_limits import why_no_program
+from kipviz.cluster.spec_checks.thread_check import why_no_threads
 from kipviz.cluster.specs import spec_limits
 from kipviz.cluster.specs.kafka_defaults import CLASSIC
 from kipviz.cluster.specs.session_config import (
     SESSION,
     ConfigException,
-    SessionSpec,
     session_timeout,
 )
 from kipviz.cluster.specs.spec import (
@@ -27,8 +27,8 @@ from kipviz.cluster.specs.spec import (
     ApplicationSpec,
     BadSpec,
     ClusterSpec,
+    SessionSpec,
 )
-from kipviz.cluster.specs.threads import why_no_threads
 from kipviz.records.placement import topic_of
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 

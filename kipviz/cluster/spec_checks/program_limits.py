@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.clients.application import STAGING, Call, Line
 from kipviz.clients.calls import ADMIN, CALLS, CONSUMER
-from kipviz.clients.sessions.session_calls import GIVEN
+from kipviz.clients.sessions.session_calls import GIVEN, ON_GIVEN
 from kipviz.clients.shares.draining import drained_member
 from kipviz.clients.transactions import external_database as databases
 from kipviz.cluster.specs.session_config import SESSION
@@ -26,6 +26,17 @@ OF_MEMBERS = (Call.SUBSCRIBE, Call.UNSUBSCRIBE)
 def why_no_program(app: ApplicationSpec) -> str:
     """Return which line of a program calls something impossible, or ""; a line number after the last is the end."""
     return next(filter(None, (_why_no_line(app, line) for line in app.program)), "")
+
+
+def why_no_such_call(app: ApplicationSpec) -> str:
+    """Return which call of a program has no session, or ""."""
+    for line in app.program:
+        if line.call is Call.NEW_PRODUCER and app.session is None:
+            return f"{app.name} has no session that a producer could be made for"
+        if line.client == GIVEN and line.call not in ON_GIVEN:
+            known = ", ".join(call.value for call in ON_GIVEN)
+            return f"{app.name} calls {line.call.value}() on {GIVEN}, which has {known}"
+    return ""
 
 
 def _why_no_line(app: ApplicationSpec, line: Line) -> str:

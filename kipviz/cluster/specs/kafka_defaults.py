@@ -9,14 +9,13 @@ WHERE IN KAFKA: ProducerConfig, ConsumerConfig, ShareSessionHandler.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Sequence
+from typing import Protocol, TypedDict
 
 from kipviz.clients.application import Call
+from kipviz.clients.process_spec import ProcessSpec
 from kipviz.clients.shares.staged_records import why_no_gathering
 from kipviz.settings import client_configs, consumer_configs
-
-if TYPE_CHECKING:
-    from kipviz.cluster.specs.spec import ApplicationSpec
 
 # The placeholders of an unset field, for text and for a number.
 DEFAULT, DEFAULT_NUMBER = "default", -(2**31)
@@ -34,7 +33,39 @@ class Resolved(TypedDict, total=False):
     by_session: bool | None
 
 
-def resolve_defaults(app: ApplicationSpec) -> Resolved:
+class UnresolvedSpec(ProcessSpec, Protocol):
+    """A process whose defaults are looked up; `ApplicationSpec`, which is one, is made with them."""
+
+    @property
+    def threads(self) -> Sequence[object]:
+        """Its further application threads."""
+
+    @property
+    def further_members(self) -> Sequence[str]:
+        """The member ids of its further share consumers."""
+
+    @property
+    def further_sources(self) -> Sequence[str]:
+        """The partitions that a member of a share group reads besides its source."""
+
+    @property
+    def explicit(self) -> bool:
+        """Whether a share consumer has to acknowledge every record."""
+
+    @property
+    def read_uncommitted(self) -> bool:
+        """The isolation level of its regular consumer."""
+
+    @property
+    def gathers(self) -> bool | None:
+        """Whether poll() returns records of all partitions."""
+
+    @property
+    def by_session(self) -> bool | None:
+        """Whether it fetches all partitions of a broker in one ShareFetch."""
+
+
+def resolve_defaults(app: UnresolvedSpec) -> Resolved:
     """Return the unset fields of an application, with Kafka's values."""
     found: Resolved = {}
     if app.protocol == DEFAULT:
@@ -50,7 +81,7 @@ def resolve_defaults(app: ApplicationSpec) -> Resolved:
     return found
 
 
-def default_protocol(app: ApplicationSpec) -> str:
+def default_protocol(app: UnresolvedSpec) -> str:
     """Return group.protocol of a regular group's consumer, or the only protocol of a share group.
 
     A process with several threads, a consumer that seeks and one that reads uncommitted records are in their regular
@@ -63,12 +94,12 @@ def default_protocol(app: ApplicationSpec) -> str:
     return GIVEN if app.admin or app.threads or app.read_uncommitted or seeks else CLASSIC
 
 
-def default_reset(app: ApplicationSpec) -> str:
+def default_reset(app: UnresolvedSpec) -> str:
     """Return auto.offset.reset of a regular group's consumer; a share group has its own."""
     return "" if app.share or app.admin else consumer_configs.AUTO_OFFSET_RESET.default
 
 
-def default_in_flight(app: ApplicationSpec) -> int:
+def default_in_flight(app: UnresolvedSpec) -> int:
     """Return max.in.flight.requests.per.connection.
 
     The producer of a TransactionSession has one batch at a time here; a producer without a transactional id has its
@@ -79,7 +110,7 @@ def default_in_flight(app: ApplicationSpec) -> int:
     return client_configs.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION.default
 
 
-def reads_by_session(app: ApplicationSpec) -> bool:
+def reads_by_session(app: UnresolvedSpec) -> bool:
     """Return whether a share consumer fetches all partitions of a broker in one ShareFetch, as Kafka's does.
 
     In explicit mode, with one partition, and if calls are about the records of one partition, it fetches from one

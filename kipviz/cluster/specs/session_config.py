@@ -13,19 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from kipviz.clients.application import Call
-from kipviz.clients.sessions.session_calls import GIVEN, NAME_OF_SESSION, ON_GIVEN
+from kipviz.clients.sessions.session_calls import NAME_OF_SESSION
+from kipviz.cluster.specs.spec import ApplicationSpec, SessionSpec
 from kipviz.core.values import Value
 from kipviz.settings import client_configs
 
-if TYPE_CHECKING:
-    from kipviz.cluster.specs.spec import ApplicationSpec
-
 SESSION = NAME_OF_SESSION
-# What a cluster must have for the question which of two identities a producer has.
-BOTH = "both"
 EXISTING, NEW = "existing producer config", "new (KAFKA-20381)"
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SECURITY = ("security.", "sasl.", "ssl.")
@@ -36,24 +30,6 @@ ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,\[\]]+):(\d{1,5})")
 
 class ConfigException(ValueError):
     """A value that the constructor of a session rejects, in one sentence."""
-
-
-class SessionSpec(Value, frozen=True):
-    """The TransactionSession of an application (KIP-1310, draft).
-
-    `producers` are the names of the producers bound to it: "producer" is the one that every application has, any other
-    is made for the session. `session_timeout_ms` is transaction.session.timeout.ms, -1 for no heartbeats. The interval
-    of a session's heartbeats is on no page: a third of the timeout, so that it equals the three intervals of KIP-1309;
-    our inference.
-    """
-
-    producers: tuple[str, ...] = ("producer",)
-    session_timeout_ms: int = client_configs.TRANSACTION_SESSION_TIMEOUT_MS.ours
-
-    @property
-    def heartbeat_interval_ms(self) -> int:
-        """The interval of the session's heartbeats, 0 for none."""
-        return max(1, self.session_timeout_ms // 3) if self.session_timeout_ms > 0 else 0
 
 
 class Config(Value, frozen=True):
@@ -125,17 +101,6 @@ def parse(configs: Mapping[str, object]) -> SessionConfig:
         tuple(sorted(security.items())),
         tuple(name for name in configs if name not in known),
     )
-
-
-def why_no_such_call(app: ApplicationSpec) -> str:
-    """Return which call of a program has no session, or ""."""
-    for line in app.program:
-        if line.call is Call.NEW_PRODUCER and app.session is None:
-            return f"{app.name} has no session that a producer could be made for"
-        if line.client == GIVEN and line.call not in ON_GIVEN:
-            known = ", ".join(call.value for call in ON_GIVEN)
-            return f"{app.name} calls {line.call.value}() on {GIVEN}, which has {known}"
-    return ""
 
 
 def session_timeout(value: object) -> int:

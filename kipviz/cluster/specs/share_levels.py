@@ -6,16 +6,9 @@ what the model has as level 3 (finding X9).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kipviz.cluster.specs.spec import SHARE_VERSION, ClusterSpec
 from kipviz.messages.cluster.features import SHARE_GROUP_LEVEL, STAGING_LEVEL
 from kipviz.messages.cluster.releases import release
-
-if TYPE_CHECKING:
-    from kipviz.cluster.specs.spec import ClusterSpec
-
-# The newest level that is shipped.
-SHARE_VERSION = 2
 
 
 def share_level(spec: ClusterSpec) -> int:

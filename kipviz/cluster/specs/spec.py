@@ -16,11 +16,6 @@ from kipviz.clients.application import Line
 from kipviz.clients.groups.subscribing import MODERN
 from kipviz.cluster.specs import kafka_defaults
 from kipviz.cluster.specs.kafka_defaults import CLASSIC
-from kipviz.cluster.specs.session_config import (
-    SessionSpec,
-)
-from kipviz.cluster.specs.share_levels import SHARE_VERSION
-from kipviz.cluster.specs.threads import ThreadSpec
 from kipviz.cluster.timing.clock import Clock
 from kipviz.core.values import Value
 from kipviz.messages.cluster.features import STAGING_LEVEL
@@ -32,6 +27,8 @@ from kipviz.settings import broker_configs, client_configs, consumer_configs, mo
 KAFKA_VERSION = "4.4.0"
 TRANSACTION_VERSION = broker_configs.TRANSACTION_VERSION.ours
 TRANSACTION_VERSIONS = (0, 1, 2)
+# The newest level of share.version that is shipped.
+SHARE_VERSION = 2
 # How the consumer of a regular group becomes a member of it (group.protocol).
 PROTOCOLS = ("", MODERN, CLASSIC)
 INSTANT, STEPWISE = "instant", "stepwise"
@@ -123,6 +120,38 @@ class PlainSpec(Value, frozen=True):
 
     idempotence: bool = client_configs.ENABLE_IDEMPOTENCE.ours
     max_in_flight: int = client_configs.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION.ours
+
+
+class SessionSpec(Value, frozen=True):
+    """The TransactionSession of an application (KIP-1310, draft).
+
+    `producers` are the names of the producers bound to it: "producer" is the one that every application has, any other
+    is made for the session. `session_timeout_ms` is transaction.session.timeout.ms, -1 for no heartbeats. The interval
+    of a session's heartbeats is on no page: a third of the timeout, so that it equals the three intervals of KIP-1309;
+    our inference.
+    """
+
+    producers: tuple[str, ...] = ("producer",)
+    session_timeout_ms: int = client_configs.TRANSACTION_SESSION_TIMEOUT_MS.ours
+
+    @property
+    def heartbeat_interval_ms(self) -> int:
+        """The interval of the session's heartbeats, 0 for none."""
+        return max(1, self.session_timeout_ms // 3) if self.session_timeout_ms > 0 else 0
+
+
+class ThreadSpec(Value, frozen=True):
+    """A further application thread: its name, and its first line of the program.
+
+    `consumer` names a consumer of its own that reads `source` as member `member_id` of the process's group, "" for
+    none. A thread begins when the program submits it, and may be submitted again.
+    """
+
+    name: str
+    first: int
+    consumer: str = ""
+    source: str = ""
+    member_id: str = ""
 
 
 class ApplicationSpec(Value, frozen=True):

@@ -10,11 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import starmap
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 from kipviz.core.field_types import why_not_as_declared
 from kipviz.core.values import Value
 from kipviz.records.placement import INTERNAL_TOPICS
@@ -24,9 +24,6 @@ from kipviz.settings.broker_configs import LOG_RETENTION_MS
 from kipviz.settings.consumer_configs import GROUP_ID, MAX_POLL_RECORDS
 from kipviz.settings.setting_def import INT32, INT64, AnySetting, Place
 from kipviz.settings.table import settings_in
-
-if TYPE_CHECKING:  # `spec` checks its values here
-    from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 
 INT16 = 2**15 - 1
 # Topic.LEGAL_CHARS, Topic.MAX_NAME_LENGTH; a dash and the number of the partition.

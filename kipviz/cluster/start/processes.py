@@ -35,10 +35,11 @@ from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.topic_ids import TopicIds
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.cluster.specs.kafka_defaults import CLASSIC
-from kipviz.cluster.specs.session_config import SESSION, SessionSpec
+from kipviz.cluster.specs.session_config import SESSION
 from kipviz.cluster.specs.spec import (
     ApplicationSpec,
     ClusterSpec,
+    SessionSpec,
 )
 from kipviz.core.table import Table
 from kipviz.records.placement import (

@@ -5,18 +5,11 @@ There is an option for each known draft of the KIP, for Kafka since release 2.5,
 
 from __future__ import annotations
 
+from kipviz.designs.conditions import has_group_ids, has_members_that_join, is_gated, remakes_topics
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
 
 Member = tuple[str, int]
-# Only with members that join and leave.
-MEMBERS = "members"
-# Only with brokers that do not all know of members yet.
-GATED = "gated"
-# Only with producers that are configured with their group's id.
-GROUP_IDS = "group ids"
-# Only with topics that are deleted and created again, and producers that know their ids.
-REMADE = "remade"
 FIRST_DRAFT = "KIP-447, first draft (page of June 2019; what a later diff takes out)"
 FIRST_STABLE = 7
 
@@ -163,7 +156,7 @@ GROUP_SLOTS: tuple[Slot, ...] = (
                 "KIP-447, a middle version: Compatibility, Deprecation, and Migration Plan",
             ),
         ),
-        MEMBERS,
+        has_members_that_join,
     ),
     Slot(
         "zombie_offsets",
@@ -174,7 +167,7 @@ GROUP_SLOTS: tuple[Slot, ...] = (
             Option("members_only", members_only, SHIPPED, "TxnOffsetCommit version 3, Kafka 2.5"),
             Option("anybody", anybody, SHIPPED, "Kafka before 2.5"),
         ),
-        MEMBERS,
+        has_members_that_join,
     ),
     Slot(
         "group_metadata_gate",
@@ -195,7 +188,7 @@ GROUP_SLOTS: tuple[Slot, ...] = (
                 "KIP-447, both drafts: Compatibility, Deprecation, and Migration Plan",
             ),
         ),
-        GATED,
+        is_gated,
     ),
     Slot(
         "producer_member",
@@ -224,7 +217,7 @@ GROUP_SLOTS: tuple[Slot, ...] = (
             ),
             Option("of_nobody", of_nobody, DRAFT, f"{FIRST_DRAFT}: TxnOffsetCommit is not changed"),
         ),
-        MEMBERS,
+        has_members_that_join,
     ),
     Slot(
         "init_joins",
@@ -245,7 +238,7 @@ GROUP_SLOTS: tuple[Slot, ...] = (
                 "KIP-447, the version compared with it: a blocking call until the consumer has joined",
             ),
         ),
-        MEMBERS,
+        has_members_that_join,
     ),
     Slot(
         "older_generation",
@@ -266,7 +259,7 @@ GROUP_SLOTS: tuple[Slot, ...] = (
                 f"{FIRST_DRAFT}: Fencing zombie",
             ),
         ),
-        GROUP_IDS,
+        has_group_ids,
     ),
     Slot(
         "older_transaction",
@@ -288,7 +281,7 @@ GROUP_SLOTS: tuple[Slot, ...] = (
                 f"{FIRST_DRAFT}: checks which transactions need to be completed",
             ),
         ),
-        GROUP_IDS,
+        has_group_ids,
     ),
     Slot(
         "name_beside_id",
@@ -305,6 +298,6 @@ GROUP_SLOTS: tuple[Slot, ...] = (
                 "says redundant and ambiguous, not which of the two counts",
             ),
         ),
-        REMADE,
+        remakes_topics,
     ),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from kipviz.designs.conditions import drains
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.records import share_group_state
 from kipviz.records.share_group_state import Rank, StateBatch
@@ -17,8 +18,6 @@ EARLY = "pull request 22357, early iteration: draft implementation, seen in sour
 MIDDLE = "pull request 22357, middle iteration: draft implementation, seen in source"
 LATE = "pull request 22357, late iteration: draft implementation, seen in source"
 
-# Only with a program that drains decisions for a transaction.
-DRAINING = "draining"
 Deliveries: TypeAlias = tuple[tuple[int, int], ...]
 
 # -- vote_form: In which form does an acknowledgement become durable? ------------------------------
@@ -318,7 +317,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
                 "a consumer that is not told what became of its decisions, as in KIP-1289 Pseudo code",
             ),
         ),
-        DRAINING,
+        drains,
     ),
     Slot(
         "staged_deliveries",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from kipviz.designs.conditions import has_heartbeats
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
-
-# Only with a producer or a session that has a heartbeat interval.
-HEARTBEATS = "heartbeats"
 
 # -- liveness: Which transactions are aborted after three intervals without a heartbeat? ------------
 
@@ -49,7 +47,7 @@ LIVENESS_SLOTS: tuple[Slot, ...] = (
             Option("every_transaction", every_transaction, DRAFT, "KIP-1309 (draft)"),
             Option("no_transaction", no_transaction, SHIPPED, "transaction.timeout.ms, 4.4.0"),
         ),
-        HEARTBEATS,
+        has_heartbeats,
         written="no_transaction",
     ),
     Slot(
@@ -71,6 +69,6 @@ LIVENESS_SLOTS: tuple[Slot, ...] = (
                 "KIP-1310 2.2, transaction.session.timeout.ms, -1 is off",
             ),
         ),
-        HEARTBEATS,
+        has_heartbeats,
     ),
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.clients.rules import Entry
-from kipviz.cluster.specs.session_config import BOTH, SESSION
-from kipviz.cluster.specs.threads import THREADS
 from kipviz.core.table import Table
+from kipviz.designs.conditions import has_session, has_session_beside_id, has_session_of_threads
 from kipviz.designs.slot import DRAFT, OURS, Option, Slot
 
 Counted = Table[str, int]
@@ -221,7 +220,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             Option("for_all_unsent_work", for_all_unsent_work, OURS, "study B17"),
             Option("for_nobody", for_nobody, DRAFT, "KIP-1310 2.1, no method names a producer"),
         ),
-        SESSION,
+        has_session,
         written="for_nobody",
     ),
     Slot(
@@ -238,7 +237,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
                 "KIP-1310 3.2, in-flight batches stay with the TransactionManager",
             ),
         ),
-        SESSION,
+        has_session,
         written="separate_failure",
     ),
     Slot(
@@ -256,7 +255,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             ),
             Option("when_refused", when_refused, OURS, "study B19, lazily on an error"),
         ),
-        SESSION,
+        has_session,
         written="at_once_counting_on",
     ),
     Slot(
@@ -268,7 +267,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             Option("counted_together", counted_together, OURS, "study B15"),
             Option("counted_apart", counted_apart, DRAFT, "KIP-1310 3.2, TransactionManager"),
         ),
-        SESSION,
+        has_session,
         written="counted_apart",
     ),
     Slot(
@@ -285,7 +284,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
                 "KIP-1310 2.3 and 6.2, 'regardless of how many clients use it'",
             ),
         ),
-        SESSION,
+        has_session,
         written="any_number_of_producers",
     ),
     Slot(
@@ -307,7 +306,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
                 "KIP-1310 7.1 Session Resume, 'starts in IN_TRANSACTION'",
             ),
         ),
-        SESSION,
+        has_session,
         written="a_resumed_session_goes_on",
     ),
     Slot(
@@ -324,7 +323,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
                 "KIP-1310 7.1 'starts in IN_TRANSACTION' with KIP-939 completeTransaction",
             ),
         ),
-        SESSION,
+        has_session,
         written="only_when_prepared",
     ),
     Slot(
@@ -336,7 +335,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             Option("a_third_as_interval", a_third_as_interval, OURS, "KIP-1309 and KIP-1310 2.2"),
             Option("the_timeout_itself", the_timeout_itself, DRAFT, "KIP-1310 2.2"),
         ),
-        SESSION,
+        has_session,
         written="the_timeout_itself",
     ),
     Slot(
@@ -358,7 +357,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
                 "KIP-1310 2.1 addPartitionsToTransaction; no method lets a producer tell it",
             ),
         ),
-        SESSION,
+        has_session,
         written="what_the_application_names",
     ),
     Slot(
@@ -375,7 +374,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
                 "KIP-1310 3.3 and 6.1 list AddPartitionsToTxn of the session without a version",
             ),
         ),
-        SESSION,
+        has_session,
         written="it_is_sent_all_the_same",
     ),
     Slot(
@@ -395,7 +394,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
                 "leaves_it_open", leaves_it_open, DRAFT, "KIP-1310 2.1: close() without a sentence"
             ),
         ),
-        SESSION,
+        has_session,
         written="leaves_it_open",
     ),
     Slot(
@@ -417,7 +416,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
                 "KIP-1310 2.3 'Constructing a producer with transactional.id in the config works as today'",
             ),
         ),
-        BOTH,
+        has_session_beside_id,
         written="the_id_of_its_own",
     ),
     Slot(
@@ -436,7 +435,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             Option("held_until_it_returns", held_until_it_returns, OURS, "2.1, a monitor"),
             Option("one_thread_at_a_time", one_thread_at_a_time, OURS, "KafkaConsumer.acquire"),
         ),
-        THREADS,
+        has_session_of_threads,
         written="a_lock_in_the_session",
     ),
 )

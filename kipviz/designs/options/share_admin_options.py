@@ -5,13 +5,9 @@
 
 from __future__ import annotations
 
-from kipviz.designs.options.group_options import MEMBERS
+from kipviz.designs.conditions import changes_start_offsets, has_members_that_join, maintains_state
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
-
-# Only with an operator who changes or deletes a share group's start offsets, or with maintenance of
-# `__share_group_state`.
-RESETS, UPKEEP = "resets", "upkeep"
 
 # -- reset_epoch: Which state epoch does an operator's reset of a share group have? ----------------
 
@@ -104,7 +100,7 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
                 "bumped", bumped, SHIPPED, "KIP-932 AlterShareGroupOffsets; trunk after Kafka 4.4.0"
             ),
         ),
-        RESETS,
+        changes_start_offsets,
     ),
     Slot(
         "reset_while_pending",
@@ -120,7 +116,7 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
                 "KIP-1289 says nothing; ShareCoordinatorShard.initializeState, FENCED_STATE_EPOCH",
             ),
         ),
-        RESETS,
+        changes_start_offsets,
         written="fences_the_vote",
     ),
     Slot(
@@ -142,7 +138,7 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
                 "pull request 23190; trunk after Kafka 4.4.0",
             ),
         ),
-        RESETS,
+        changes_start_offsets,
     ),
     Slot(
         "prune_floor",
@@ -158,7 +154,7 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
                 "ShareCoordinatorOffsetsManager.lastRedundantOffset",
             ),
         ),
-        UPKEEP,
+        maintains_state,
         written="what_snapshots_replace",
     ),
     Slot(
@@ -177,7 +173,7 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
                 "asks nothing of the one before; finding L",
             ),
         ),
-        MEMBERS,
+        has_members_that_join,
         written="the_current_one",
     ),
 )

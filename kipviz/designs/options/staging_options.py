@@ -6,16 +6,10 @@ exchange; the options that `Slot.written` names show the consequences.
 
 from __future__ import annotations
 
+from kipviz.designs.conditions import holds_several_partitions, prepares_staged, stages_explicitly
 from kipviz.designs.options.implementation_options import EARLY
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
-
-# Only with a share consumer that holds records of several partitions.
-SEVERAL = "several"
-# Only with a share consumer in explicit mode whose records are staged.
-EXPLICIT = "explicit"
-# Only with a program that stages acknowledgements in a transaction that it prepares.
-PREPARED = "prepared"
 
 # -- poll_before_staging: May poll() be called in a transaction before the batch is staged? --------
 
@@ -148,7 +142,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
             Option("each_for_itself", each_for_itself, DRAFT, f"finding Q; {EARLY}"),
             Option("all_or_none", all_or_none, DRAFT, "KIP-1289 corner case 11"),
         ),
-        only_with=SEVERAL,
+        only_with=holds_several_partitions,
         written="all_or_none",
     ),
     Slot(
@@ -165,7 +159,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
                 "ShareConsumerImpl.collect, 'All records must be acknowledged', 4.4",
             ),
         ),
-        only_with=EXPLICIT,
+        only_with=stages_explicitly,
         written="only_acknowledge_does",
     ),
     Slot(
@@ -184,7 +178,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
                 "for_batches_alone", for_batches_alone, SHIPPED, "KafkaProducer.prepareTransaction"
             ),
         ),
-        only_with=PREPARED,
+        only_with=prepares_staged,
         written="for_batches_alone",
     ),
 )

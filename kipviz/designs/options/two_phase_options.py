@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from kipviz.designs.conditions import keeps_prepared
 from kipviz.designs.slot import DRAFT, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
 from kipviz.records.transaction_state import LAST_CLIENT_EPOCH
 
 Identity = tuple[int, int]
-# Only with a program that keeps a transaction.
-KEPT = "kept"
 
 # -- keep_prepared: Which identity can end a transaction that InitProducerId has kept? -------------
 
@@ -57,7 +56,7 @@ TWO_PHASE_SLOTS: tuple[Slot, ...] = (
                 "TransactionCoordinator.handleInitProducerId, 4.4.0",
             ),
         ),
-        KEPT,
+        keeps_prepared,
         written="not_served",
     ),
     Slot(
@@ -74,6 +73,6 @@ TWO_PHASE_SLOTS: tuple[Slot, ...] = (
                 "the example of pull request 21735, refused there",
             ),
         ),
-        KEPT,
+        keeps_prepared,
     ),
 )

@@ -28,8 +28,7 @@ from kipviz.cluster.specs.simplifications import (
     OF_CLUSTERS,
     Simplification,
 )
-from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement, Remade
-from kipviz.cluster.specs.threads import ThreadSpec
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement, Remade, ThreadSpec
 from kipviz.core.values import Value
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.records.transaction_state import TransactionRecord

@@ -11,8 +11,7 @@ from kipviz.checking.timed.ledger import Ledger, ledger
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.kafka_defaults import default_in_flight
-from kipviz.cluster.specs.session_config import SessionSpec
-from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement, SessionSpec
 from kipviz.cluster.world import World, host_of
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design

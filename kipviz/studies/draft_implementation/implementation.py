@@ -25,7 +25,7 @@ from kipviz.checking.timed.landscape import LOOK_UP_MS
 from kipviz.cluster.timing.clock import ms
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import REPAIRED, design
-from kipviz.designs.design import Design, comes_up, slot_named
+from kipviz.designs.design import Design, slot_named
 from kipviz.designs.slot import Option
 from kipviz.properties.written_once import WrittenOnce
 from kipviz.scenarios.applications.connector_programs import looping
@@ -167,7 +167,7 @@ class _Trials:
         self.slots = tuple(
             slot
             for slot, _, _ in design(case.design).differs_from(REPAIRED)
-            if comes_up(slot_named(slot), spec)
+            if slot_named(slot).arises_in(spec)
         )
 
     def try_set(self, slots: tuple[str, ...]) -> FoundRepair:

@@ -1,32 +1,10 @@
-"""The further application threads of a process, and their limits."""
+"""The limits of a process with several application threads."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kipviz.clients.application import Call
-from kipviz.cluster.specs.session_config import why_no_such_call
-from kipviz.core.values import Value
-
-if TYPE_CHECKING:
-    from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
-
-# What a cluster must have for the question what several threads may do with one session.
-THREADS = "threads"
-
-
-class ThreadSpec(Value, frozen=True):
-    """A further application thread: its name, and its first line of the program.
-
-    `consumer` names a consumer of its own that reads `source` as member `member_id` of the process's group, "" for
-    none. A thread begins when the program submits it, and may be submitted again.
-    """
-
-    name: str
-    first: int
-    consumer: str = ""
-    source: str = ""
-    member_id: str = ""
+from kipviz.cluster.spec_checks.program_limits import why_no_such_call
+from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 
 
 def why_no_threads(spec: ClusterSpec, application: ApplicationSpec) -> str:
