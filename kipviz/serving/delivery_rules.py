@@ -1,28 +1,24 @@
 """The rules of deliveries: which ones a served cluster makes by itself, which wait, and which are lost.
 
-A rule is a sentence: "hold EndTxn", "lose every 3rd answer", "lose the 1st EndTxnResponse", "crash the coordinator at
-PREPARE_COMMIT". The last one is a fault point: it crashes a coordinator once, and another crash is another rule.
+A rule is a point of a run (`scenarios.run_points` has the grammar): "hold EndTxn", "lose every 3rd answer", "lose the 1st
+EndTxnResponse", "crash the coordinator at PREPARE_COMMIT", or "the coordinator crashes after PREPARE_COMMIT". The last
+two are one fault point: it crashes a coordinator once, and another crash is another rule.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from kipviz.core.outside.suggestions import unknown
 from kipviz.messages.message import Message
 from kipviz.messages.wire.frame import KINDS
 from kipviz.records.transaction_state import NOT_ENTERED, TransactionState
+from kipviz.scenarios.run_points import ANSWER, COORDINATOR_CRASHES, REQUEST, parse_point
 
-HOLD, LOSE = "hold", "lose"
-ANSWER, REQUEST = "answer", "request"
 RUNNING, BY_HAND = "running", "hand"
+_CRASHES = (COORDINATOR_CRASHES, COORDINATOR_CRASHES.removeprefix("the "))
 _MESSAGES = {kind.__name__: kind for kind in KINDS}
 _UNSEEN = ("ApiVersions", "ApiVersionsResponse")
-_DELIVERY = re.compile(
-    r"(?P<verb>hold|lose) (?:(?:(?P<every>every)|the) (?P<nth>\d+)(?:st|nd|rd|th) )?(?P<what>\w+)"
-)
-_FAULT_POINT = re.compile(r"crash the coordinator at (?P<state>\w+)")
 
 
 @dataclass
@@ -62,30 +58,35 @@ def rule(words: str) -> Rule:
     """
     if not isinstance(words, str):
         raise ValueError(f"a rule must be a text such as 'hold EndTxn', not {words!r}")  # noqa: TRY004
-    point = _FAULT_POINT.fullmatch(words)
-    if point is not None:
-        # No transactional id shows the others: they are never written, only what follows them.
-        states = {s.name: s for s in TransactionState if s not in NOT_ENTERED}
-        name = point["state"]
-        if name not in states:
-            raise ValueError(
-                unknown(
-                    "transaction state", name, tuple(states), "kipviz.records.transaction_state"
-                )
-            )
-        return Rule(words, "crash", state=states[name])
-    found = _DELIVERY.fullmatch(words)
-    if found is None:
+    point = parse_point(words)
+    delivery = point.delivery
+    if delivery is None and point.happens.lower() in _CRASHES and point.after and not point.before:
+        return Rule(words, "crash", state=_state_named(point.after))
+    if delivery is None:
         raise ValueError(
             f"a rule must be 'hold EndTxn', 'lose every 3rd answer', 'lose the 1st EndTxnResponse' or "
             f"'crash the coordinator at PREPARE_COMMIT', not {words!r}"
         )
-    what, nth = found["what"], int(found["nth"] or 0)
-    way = what if what in (ANSWER, REQUEST) else ""
-    kind = None if way else message_named(what)
-    if found["nth"] and nth < 1:
+    if point.after or point.before:
+        raise ValueError(
+            f"a rule about deliveries counts messages and has no 'after' or 'before', unlike {words!r}: add it when "
+            "what it waits for has happened"
+        )
+    way = delivery.messages if delivery.messages in (ANSWER, REQUEST) else ""
+    kind = None if way else message_named(delivery.messages)
+    if delivery.nth is not None and delivery.nth < 1:
         raise ValueError(f"messages are counted from 1: {words!r}")
-    return Rule(words, found["verb"], way, kind, nth, bool(found["every"]))
+    return Rule(words, delivery.verb, way, kind, delivery.nth or 0, delivery.every)
+
+
+def _state_named(name: str) -> TransactionState:
+    # No transactional id shows the others: they are never written, only what follows them.
+    states = {s.name: s for s in TransactionState if s not in NOT_ENTERED}
+    if name not in states:
+        raise ValueError(
+            unknown("transaction state", name, tuple(states), "kipviz.records.transaction_state")
+        )
+    return states[name]
 
 
 def message_named(name: str) -> type[Message]:

@@ -34,6 +34,7 @@ from kipviz.messages.events import ConnectionLost, MessageDelivered
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct, WireError, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
+from kipviz.scenarios.run_points import HOLD, LOSE
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving.callers import Caller, Callers, Current
 from kipviz.serving.choosing.fault_points import find_reached
@@ -42,7 +43,7 @@ from kipviz.serving.choosing.own_steps import OwnSteps
 from kipviz.serving.cleaning.closed_connections import forget_closed
 from kipviz.serving.cleaning.log_cleaning import CLEAN_EVERY, LogCleaning
 from kipviz.serving.client_hosts import ClientHosts
-from kipviz.serving.delivery_rules import BY_HAND, HOLD, LOSE, RUNNING, Rule
+from kipviz.serving.delivery_rules import BY_HAND, RUNNING, Rule
 from kipviz.serving.met_clients import MetClients
 from kipviz.serving.server_log import ServerLog
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time

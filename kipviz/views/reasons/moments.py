@@ -21,6 +21,7 @@ from kipviz.messages.events import (
     SharePartitionLoaded,
     TransactionMoved,
 )
+from kipviz.scenarios.run_points import parse_point
 from kipviz.views.page_parts import MomentPart, Shown
 
 SMALL_WORDS = ("a", "an", "and", "at", "by", "in", "is", "of", "on", "the", "to", "with")
@@ -45,10 +46,12 @@ def point(fault: str, moments: Sequence[MomentPart], number: int) -> str:
 def points(words: str, faults: Sequence[Shown], moments: Sequence[MomentPart]) -> list[Shown]:
     """Return the points that match some words: each is a fault, with its `point` and its `moment`.
 
-    The words are a fault, optionally "after" what is done, optionally "before" what is not. "before" matches what comes
-    right after the fault, or else anything later. `faults` are choices with the number of their moment.
+    The words are a point of a run (`scenarios.run_points`): a fault, optionally "after" what is done, optionally
+    "before" what is not. "before" matches what comes right after the fault, or else anything later. `faults` are choices
+    with the number of their moment.
     """
-    fault, after, before = _parts(words)
+    asked = parse_point(words.lower())
+    fault, after, before = asked.happens, asked.after, asked.before
     near: list[Shown] = []
     far: list[Shown] = []
     for item in faults:
@@ -63,12 +66,6 @@ def points(words: str, faults: Sequence[Shown], moments: Sequence[MomentPart]) -
         elif any(_all(before, later) for later in due):
             far.append(told)
     return near or far
-
-
-def _parts(words: str) -> tuple[str, str, str]:
-    head, _, before = words.lower().partition("before ")
-    fault, _, after = head.partition("after ")
-    return fault, after, before
 
 
 def _all(words: str, text: str) -> bool:

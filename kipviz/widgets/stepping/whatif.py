@@ -30,6 +30,7 @@ from kipviz.core.outside.validation import text
 from kipviz.core.traces.trace import Node, Trace
 from kipviz.messages.events import MessageDelivered, RecordsMoved, TransactionMoved
 from kipviz.properties.verdict import BROKEN
+from kipviz.scenarios.run_points import CONDITIONS, condition_of
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import ORDER
 from kipviz.views.choices import action_of, choices
@@ -39,7 +40,6 @@ from kipviz.widgets.stepping.page_messages import Command
 
 RUN_STEPS = 400
 RUN_STEPS_MAX = 5_000
-UNTIL = ("any", "message", "state", "property", "text")
 # The number of steps that dice choose before other messages are handled.
 BREATH = 20
 
@@ -380,13 +380,15 @@ Asked = Callable[[World, Node], bool]
 def _read_condition(command: Command) -> tuple[str, Asked]:
     """Return the condition to run until: in words, and as a function that checks a step for it."""
     kind, words = command.get("kind", "any"), command.get("wanted")
-    if not isinstance(kind, str) or kind not in UNTIL:
-        raise ValueError(f"What to run until must be one of {', '.join(UNTIL)}, not {kind!r}.")
+    if not isinstance(kind, str) or kind not in CONDITIONS:
+        raise ValueError(f"What to run until must be one of {', '.join(CONDITIONS)}, not {kind!r}.")
     if not isinstance(words, str) or not words.strip():
         raise ValueError("Say what to run until: a message, a state, a property or some words.")
+    # Words of a sentence are searched for as they are; names follow the grammar of points.
+    wanted = words.strip() if kind == "text" else condition_of(words)
     chosen = _FOUND.values() if kind == "any" else [_FOUND[kind]]
-    asks = [found(words.strip().lower()) for found in chosen]
-    return words.strip(), lambda before, node: any(ask(before, node) for ask in asks)
+    asks = [found(wanted.lower()) for found in chosen]
+    return wanted, lambda before, node: any(ask(before, node) for ask in asks)
 
 
 def _message_named(word: str) -> Asked:
