@@ -42,11 +42,11 @@ REFUSED, FAILED, THROWS = "not allowed", "failed", "thrown"
 HANDLED, REPORTED = "not thrown", "reported"
 ADVICE = {
     RETRIES: "the client asks again by itself",
-    ABORTS: "abort the transaction and go on",
+    ABORTS: "abort the transaction and continue",
     ENDS: "close this producer",
     REFUSED: "call initTransactions() again once it is allowed",
     FAILED: "the record's future has the error, and the producer continues",
-    HANDLED: "the client deals with the answer itself",
+    HANDLED: "the client handles the response itself",
     THROWS: "the consumer's call throws it",
     REPORTED: "commitSync() and the acknowledgement callback have it",
 }

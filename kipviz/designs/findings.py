@@ -136,7 +136,7 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     (
         "finding-X11",
         "repaired, but staging does not start the transaction",
-        "A transaction of acknowledgements alone is over for the producer, and no broker hears it.",
+        "A transaction of acknowledgements alone is over for the producer, and no broker is notified.",
         {"staging_starts": "only_sends_count"},
     ),
     (

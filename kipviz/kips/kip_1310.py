@@ -430,7 +430,7 @@ LEFT_OPEN = tuple(
         ),
         (
             "6.2 one epoch for all clients",
-            "The log takes a second producer's batch for a duplicate, and its records are lost.",
+            "The log treats a second producer's batch as a duplicate, and its records are lost.",
             "brokers.logs.partition_log.duplicate_of",
             "silent-loss",
         ),

@@ -205,7 +205,7 @@ KIP = Kip(
         ),
         Row(
             "Part 2: a fenced producer's abort",
-            "The coordinator takes an abort with the epoch before the last abort for a retry, and returns success.",
+            "The coordinator treats an abort with the epoch before the last abort as a retry, and returns success.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_end_txn",
             scenario="kip-890-zombie-aborts",

@@ -116,7 +116,7 @@ KIP = Kip(
         ),
         Row(
             "retry.backoff.ms of batches (KIP-580)",
-            "The sender retries a rejected batch after a back-off that grows up to retry.backoff.max.ms.",
+            "The sender retries a rejected batch after a back-off that increases up to retry.backoff.max.ms.",
             MODELLED,
             handler="clients.sending.producer.back_off",
             test="cluster/test_pipelined_producers.py::"

@@ -14,13 +14,13 @@ from kipviz.records.transaction_state import TransactionState
 
 # Reasons for moves of records that other modules refer to, too.
 DELIVERED = "delivered to the member"
-LOCK_RAN_OUT = "the acquisition lock ran out"
+LOCK_RAN_OUT = "the acquisition lock expired"
 SESSION_CLOSED = "the member's session closed"
 WRITE_FAILED = "the durable write failed"
 ABORTED_AT_SOURCE = "the source's transaction was aborted"
 COPIED = "its copy is in the dead-letter queue"
 NOT_COPIED = "no copy of it could be written to the dead-letter queue"
-NOT_IN_LOG = "the log does not have it any more"
+NOT_IN_LOG = "the log no longer has it"
 
 
 class MessageSent(Event, frozen=True):

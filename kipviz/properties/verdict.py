@@ -18,6 +18,7 @@ BROKEN = "broken"
 
 TITLES: dict[str, str] = {
     "poll() goes on": "poll() does not throw",
+    "vote survives": "transactional acknowledgements survive",
 }
 """Other words on the screen, by a property's name; a property without an entry is shown by its name."""
 

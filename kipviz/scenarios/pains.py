@@ -227,11 +227,11 @@ PAINS: tuple[Pain, ...] = (
         "jepsen.io, bufstream 0.1.0",
         "kip-664-abort-not-hanging",
         9,
-        "here an operator's marker does it; a delayed EndTxn of the client is not told",
+        "here an operator's marker does it; a delayed EndTxn of the client is not modelled",
     ),
     Pain(
         20,
-        "A consumer hangs after a rebalance, and goes on after a minute",
+        "A consumer hangs after a rebalance, and continues after a minute",
         "OffsetFetch is answered with UNSTABLE_OFFSET_COMMIT again and again.",
         "The old owner's offsets are pending in a transaction that is not decided.",
         "A short transaction.timeout.ms in consume-process-produce loops.",
@@ -254,7 +254,7 @@ PAINS: tuple[Pain, ...] = (
         "A share group handles the same record twice",
         "A record is delivered again while a member is still processing it. The late ACCEPT gets "
         "INVALID_RECORD_STATE.",
-        "The acquisition lock ran out during slow work.",
+        "The acquisition lock expired during slow work.",
         "A longer lock, smaller batches, or RENEW.",
         "KafkaShareConsumer, javadoc; KAFKA-19476",
         "kip-932-slow-member",
@@ -283,7 +283,7 @@ PAINS: tuple[Pain, ...] = (
     ),
     Pain(
         25,
-        "A read_committed share group stops, and others go on",
+        "A read_committed share group stops, and others continue",
         "No record and no error in one group.",
         "share.isolation.level=read_committed: the group is bounded by the last stable offset.",
         "End the open transaction; see symptoms 5 and 6.",

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from kipviz.brokers.settings import BrokerSettings
+from kipviz.cluster.behaviour.catalogue import SPENT_AS
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.abstraction import (
     PROFILES,
@@ -141,7 +142,7 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     for app in spec.applications:
         found += _of_application(app, timed=spec.clock.timed)
     for name in OF_FAULTS:
-        asks = f"How often may it still happen: {name.replace('_', ' ')}?"
+        asks = f"How many {SPENT_AS[name]} are still allowed?"
         found.append(Setting(name, asks, _word(getattr(spec.budget, name))))
     return tuple(found)
 

@@ -72,7 +72,7 @@ GROUP_SHARE_RECORD_LOCK_DURATION_MS = SettingDef(
     1_000,
     3_600_000,
     unit="ms",
-    asks="After how many ms does an acquisition lock run out?",
+    asks="After how many ms does an acquisition lock expire?",
     says="an acquisition lock expires",
 )
 # The range in which a group may configure its own lock.

@@ -31,7 +31,7 @@ OFFSETS_EXPIRE = SettingDef(
     "offsets.retention.minutes are a week; OffsetMetadataManager, KIP-211",
     B,
     "offsets_expire",
-    asks="May the offsets of a group be forgotten that nobody uses?",
+    asks="Do the offsets of an unused group expire?",
     rare=True,
 )
 PRODUCER_IDS_EXPIRE = SettingDef(
@@ -42,7 +42,7 @@ PRODUCER_IDS_EXPIRE = SettingDef(
     "producer.id.expiration.ms is a day; ProducerStateManager, KIP-98",
     B,
     "producer_ids_expire",
-    asks="May a log forget a producer that it has not heard of for a day?",
+    asks="Does a producer's state in a log expire after a day without a batch?",
     rare=True,
 )
 STATE_UPKEEP = SettingDef(
@@ -142,7 +142,7 @@ CLOCK = SettingDef(
     "cluster.timing.clock",
     C,
     "kind",
-    asks="When does a timer run out?",
+    asks="When does a timer expire?",
     options=(
         ("untimed", "at any moment after it was set"),
         ("timed", "when its time is over, no sooner and no later"),

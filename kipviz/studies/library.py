@@ -151,12 +151,12 @@ DESTINATIONS = (
         marker_reach="every_one_on_the_broker",
     ),
     _slot(
-        "the same, and the partition of the group id is enlisted (the text)",
+        "the same, and the partition of the group id is added (the text)",
         staged_acks="memory_only",
         participant="state_partition_by_group",
         marker_reach="every_one_on_the_broker",
     ),
-    _slot("to the share coordinator, which holds the vote and is asked"),
+    _slot("to the share coordinator, which has the acknowledgement and is asked"),
     _slot(
         "to the share coordinator, which tells the leader of the source",
         outcome_news="the_coordinator_tells",
@@ -204,8 +204,8 @@ STUDIES: tuple[Study, ...] = (
         "May a marker be appended to __share_group_state without its coordinator?",
         "KIP-1289 'no ShareCoordinatorShard changes'; KafkaApis.handleWriteTxnMarkersRequest, "
         "CoordinatorRuntime 'out of sync with the underlying log' (Kafka's trunk)",
-        "Whether the coordinator ever learns the outcome: its next write finds it out of step, is "
-        "told NOT_COORDINATOR, and the whole partition is read again, for all groups on it.",
+        "Whether the coordinator ever learns the outcome: its next write finds it out of step, receives "
+        "NOT_COORDINATOR, and the whole partition is read again, for all groups on it.",
         "kip-1289-small",
         "",
         (ATOMIC, LIVE),
@@ -220,7 +220,7 @@ STUDIES: tuple[Study, ...] = (
         "KIP-1289 'Flow', txnCoordinator.handleAddPartitionsToTransaction; AddPartitionsToTxnManager",
         "On its own broker the share-partition leader seldom finds the coordinator of the "
         "transaction, and then no staging succeeds. A client that sends AddPartitionsToTxn itself, as with KIP-98, saves "
-        "the request between brokers; under transaction version 2 the marker fences a vote that comes late. But it has "
+        "the request between brokers; under transaction version 2 the marker fences a late acknowledgement. But it has "
         "to know the topic's id and the number of partitions of __share_group_state, and no text gives it either.",
         "kip-1289-small",
         "",
@@ -236,7 +236,7 @@ STUDIES: tuple[Study, ...] = (
         "TX_PENDING and the output is not visible yet. A coordinator that responds at COMPLETE_COMMIT (slot "
         "end_txn_response, our inference) makes every output visible first, and the share-partition leader may still not "
         "know the outcome. The consumers' side waits in each of them: read_committed stops at the last stable offset, and "
-        "nobody acquires a record that is TX_PENDING. The times are those of one round without faults.",
+        "no member acquires a record that is TX_PENDING. The times are those of one round without faults.",
         counting=counted.window,
         timing=cost.responses,
     ),
@@ -335,7 +335,7 @@ STUDIES: tuple[Study, ...] = (
         "B23",
         "What prevents the append of a verified batch after the abort marker?",
         "KIP-890 'VerificationGuard'; KIP-1228",
-        "Whether a transaction hangs: a batch behind its marker that nobody will end.",
+        "Whether a transaction hangs: a batch behind its marker that no request will end.",
         "kip-1289-small",
         "time_out=1",
         (LIVE,),
@@ -354,14 +354,14 @@ STUDIES: tuple[Study, ...] = (
         "B24",
         "Can two transactions acknowledge the same record?",
         "KIP-1289 corner case 6, 're-acquirable'",
-        "If a staged record's lock runs out, another member acquires it and both outputs are committed.",
+        "If a staged record's lock expires, another member acquires it and both outputs are committed.",
         parts=TWO_OWNERS,
     ),
     Study(
         "B28",
         "Is a zombie fenced in a share group as reliably as in a consumer group?",
         "KIP-447 'Fence zombie'; KIP-848 member epochs; KIP-1289 corner case 6",
-        "At how many moments of its transaction a process may stand still, lose its partition or its "
+        "At how many moments of its transaction a process may pause, lose its partition or its "
         "lock to another member, and do harm when it goes on.",
         counting=zombies.zombies,
     ),
@@ -377,7 +377,7 @@ STUDIES: tuple[Study, ...] = (
         "B30",
         "What happens to a rejected record in a transaction if the group has a dead-letter queue?",
         "KIP-1289 'REJECT'; KIP-1191",
-        "With the vote in the log the copy is made once the commit is known, at least once; an abort "
+        "With the acknowledgement in the log the copy is made once the commit is known, at least once; an abort "
         "copies nothing. A copy that is itself an output of the transaction is there exactly once.",
         counting=share_counts.follow_rejected,
     ),
@@ -422,7 +422,7 @@ STUDIES: tuple[Study, ...] = (
         "KIP-1289 'Rolling Upgrade' and 'Downgrade'; KIP-584",
         "One run: brokers of 4.4 get the new binary one after the other, the level is finalized, the "
         "client connects again, and all of it back. The level is refused until the last broker has the "
-        "code, and nobody is told of it but by a new connection.",
+        "code, and a client learns of it only with a new connection.",
         counting=rolling.stages,
     ),
     Study(
@@ -440,7 +440,7 @@ STUDIES: tuple[Study, ...] = (
         "KIP-1289 'Test Plan', system and performance tests",
         "One round of the loop with two records: messages, bytes as the schemas write them, appends, and "
         "how long it takes from poll() on. As written, no marker resolves the records. In the repaired "
-        "design the durable vote takes the place of the ordinary write; on top come an enlistment, a marker "
+        "design the durable acknowledgement replaces the ordinary write; added are a request to the coordinator, a marker "
         "and a look-up, which delays the acknowledgement and not the commit.",
         timing=cost.table,
         timing_of=cost.table_of,
@@ -460,7 +460,7 @@ STUDIES: tuple[Study, ...] = (
         "How long does a record wait for its next delivery after an abort or a crash?",
         "KIP-1289 'Test Plan', 'Abort -> AVAILABLE'; KIP-932 acquisition lock; KIP-447",
         "From abortTransaction(), or from the crash of a process whose acknowledgement is staged, to the "
-        "poll() that returns the record again. A vote that outlives its process waits for "
+        "poll() that returns the record again. An acknowledgement that outlives its process waits for "
         "transaction.timeout.ms, unless the process starts again and initTransactions() aborts it.",
         timing=latency.redelivery,
     ),
@@ -474,10 +474,10 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "takeover",
-        "How long does a partition stand still when its owner does?",
+        "How long is a partition idle when its owner is paused?",
         "KIP-447, three versions: first draft, 'Shrink transactional.timeout', OffsetFetch version 7",
         "From the last sign of the old owner to the first records of the new one, on a timed clock on "
-        "which messages take no time: until the session runs out, and until nothing is pending.",
+        "which messages take no time: until the session expires, and until nothing is pending.",
         counting=takeover.takeover,
     ),
     Study(

@@ -34,7 +34,7 @@ SESSION_STUDIES: tuple[Study, ...] = (
         "B13",
         "What does one EndTxn response tell a process that recovers a transaction?",
         "KIP-1310 4.1; TransactionCoordinator.endTransaction; FLINK-31363",
-        "Two truths or more share one answer in either version: a recovery that takes an error for "
+        "Two truths or more share one answer in either version: a recovery that reads an error as "
         "'it is over' cannot tell committed from aborted. A commit that used up the last epoch of its "
         "producer id is in the table, too: its successor has another producer id.",
         counting=sessions.one_end_txn,
@@ -103,7 +103,7 @@ SESSION_STUDIES: tuple[Study, ...] = (
         "",
         (ATOMIC,),
         (
-            _rival("nobody: a refused batch does", "kip-1310-lazy-epoch"),
+            _rival("none: a rejected batch does", "kip-1310-lazy-epoch"),
             _rival("the session, and the sequences go on (the text)", "kip-1310-counting-on"),
             _rival("the session, as soon as it knows, with sequences from 0"),
         ),
@@ -114,7 +114,7 @@ SESSION_STUDIES: tuple[Study, ...] = (
         "KIP-1310 1.1, 3.4; the author's mail on the number of objects",
         "One client and one thread more wherever a producer is bound to a session, and no request "
         "less. A connection more only where the coordinator is on a broker that the producer talks "
-        "to anyway; one less where the consumer votes on the connection that it has. Only a "
+        "to anyway; one less where the consumer stages on the connection that it has. Only a "
         "committer that never produces saves its accumulator.",
         counting=sessions.costs,
     ),

@@ -175,7 +175,7 @@ RECORD = Machine(
     "record",
     "RecordState.validateTransition, InFlightState",
     "TX_PENDING is KIP-1289's (draft), ARCHIVING is for groups with a dead-letter queue. A dashed "
-    "arrow undoes a step whose durable write failed, or archives what nobody may read.",
+    "arrow undoes a step whose durable write failed, or archives records that no consumer may read.",
     {
         "AVAILABLE": (160, 20),
         "ACQUIRED": (160, 80),
@@ -201,7 +201,7 @@ RECORD = Machine(
 SHIPPED_RECORD = RECORD.but(
     id="record shipped",
     note="ARCHIVING is for groups with a dead-letter queue. A dashed arrow undoes a step whose "
-    "durable write failed, or archives what nobody may read.",
+    "durable write failed, or archives records that no consumer may read.",
     places={name: place for name, place in RECORD.places.items() if name != STAGED},
     transitions=tuple(pair for pair in RECORD.transitions if STAGED not in pair),
     sudden=tuple(pair for pair in RECORD.sudden if STAGED not in pair),

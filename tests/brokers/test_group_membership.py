@@ -179,7 +179,7 @@ def test_a_silent_member_is_taken_out_and_the_group_goes_on(desk):
     assert list(desk.role.groups["g"].members) == ["C2"]
     assert desk.role.groups["g"].epoch == 4
     (gone,) = [e for e in desk.events if isinstance(e, AssignmentMoved) and e.epoch == 0]
-    assert (gone.member_id, gone.because) == ("C1", "its session ran out")
+    assert (gone.member_id, gone.because) == ("C1", "its session expired")
     assert beat(desk, "C2", 3).assignment == Assignment(BOTH)
     assert beat(desk, "C1", 2).error is Errors.UNKNOWN_MEMBER_ID
 
@@ -307,7 +307,7 @@ def test_a_heartbeat_shows_whom_it_found_and_what_that_one_has_and_shall_have(de
     join(desk, "C1")
     beat(desk, "C1", 2)
     assert [c.found for c in desk.checks if c.name == "target"] == [BOTH]
-    assert [c.found for c in desk.checks if c.name == "has to give up"] == [()]
+    assert [c.found for c in desk.checks if c.name == "partitions to revoke"] == [()]
     for name, found in (("C9", None), ("C1", "C1")):
         beat(desk, name, -1)
         assert [(c.asked, c.found) for c in desk.checks if c.name == "member id"] == [(name, found)]
@@ -330,8 +330,8 @@ def test_each_move_of_a_member_is_reported_with_its_reason_and_nothing_else_is(d
     assert moved == [
         ("C1", "it joined"),
         ("C2", "it joined"),
-        ("C1", "it moved towards its target"),
-        ("C1", "it moved towards its target"),
+        ("C1", "its assignment moved towards its target"),
+        ("C1", "its assignment moved towards its target"),
     ]
 
 

@@ -95,12 +95,12 @@ def test_a_batch_outside_of_transactions_needs_no_verification_in_any_release(ep
         epoch_first=epoch_first,
     )
     assert error_of(told) is Errors.NONE
-    assert "enlisted" not in {check.name for check in told}
+    assert "partition added" not in {check.name for check in told}
     in_one = data(log)
     told = check_client_batch(
         log, in_one, RULES, verified=True, origin_client=True, epoch_first=epoch_first
     )
-    assert [check.name for check in told].count("enlisted") == 1
+    assert [check.name for check in told].count("partition added") == 1
 
 
 def test_a_marker_bumps_the_epoch_and_the_next_transaction_starts_at_sequence_0():

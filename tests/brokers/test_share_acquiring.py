@@ -146,9 +146,9 @@ def test_who_is_served_waits_no_longer_and_everybody_else_does() -> None:
 def test_what_was_refused_of_a_fetch_s_acknowledgements_is_a_check_of_its_answer() -> None:
     place = SharePlace(last=3).load()
     place.fetch("M1", 1)
-    assert "acknowledgements taken" not in {check.name for check in place.checks}
+    assert "acknowledgements accepted" not in {check.name for check in place.checks}
     place.fetch("M1", 1, batch_of(7, 7))
-    assert "acknowledgements taken" in {check.name for check in place.checks}
+    assert "acknowledgements accepted" in {check.name for check in place.checks}
 
 
 # -- where it begins --------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from tests.brokers.share_place import (
 )
 from tests.messages.shares import acknowledge_response, acknowledges, fetches
 
-REFUSED = "it was refused by the share coordinator"
+REFUSED = "the share coordinator rejected its request"
 DELETED = "its state was deleted meanwhile"
 
 

@@ -381,7 +381,7 @@ def test_each_move_of_a_share_member_is_reported_with_its_reason():
     ]
     assert moved == [
         (0, 2, (), (), "it joined"),
-        (2, 3, (), ("src-0", "src-1"), "it was given its target"),
+        (2, 3, (), ("src-0", "src-1"), "it received its target assignment"),
     ]
 
 

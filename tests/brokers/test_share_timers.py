@@ -46,15 +46,15 @@ def leader(record: InFlight, status: Status = Status.ACTIVE) -> ShareLeader:
         (InFlight(ACQ, 1, "M1", 3), "no record of src-0 is held under the lock of offset 0"),
         (
             VOTE.but(ongoing=True),
-            "src-0@4 is TX_PENDING, and that is not durable yet: its lock does not run out meanwhile",
+            "src-0@4 is TX_PENDING, which is not durable yet: until then its lock does not expire",
         ),
         (
             VOTE,
-            "src-0@4 is TX_PENDING, staged by producer id 0 in epoch 3: in this design its lock does not run out",
+            "src-0@4 is TX_PENDING, staged by producer id 0 in epoch 3: in this design its lock does not expire",
         ),
         (
             InFlight(AVL, 1, lock=0),
-            "src-0@4 is AVAILABLE: in this design its lock does not run out",
+            "src-0@4 is AVAILABLE: in this design its lock does not expire",
         ),
     ],
 )
@@ -79,7 +79,7 @@ def test_an_outcome_that_is_not_asked_for_has_a_reason() -> None:
     )
     assert why(staged_acks=lambda _: ()) == in_memory
     here = why(vote_form=lambda: "state", pending_resolver=lambda: False)
-    assert here == "broker 1 resolves the votes itself when a marker comes"
+    assert here == "broker 1 resolves the acknowledgements itself when a marker arrives"
     place.fetch("M1", 1)
     place.acknowledge("M1", batch_of(2, 2))
     assert why() == "WriteShareGroupState for src-0 is already under way"

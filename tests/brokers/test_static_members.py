@@ -173,7 +173,7 @@ def test_who_is_back_is_shown_what_its_place_has_and_why_it_moves(desk: Desk) ->
     assert [c.found for c in desk.checks if c.name == "target"] == [BOTH]
     assert [e.because for e in desk.events if isinstance(e, AssignmentMoved)] == [
         "it joined",
-        "it takes the place of i1",
+        "it replaces the previous member of i1",
     ]
 
 

@@ -184,4 +184,4 @@ def test_what_a_coordinator_says_too_late_is_shown_beside_what_the_log_says(lead
     assert produce(leader) is None
     end_transaction(leader)
     verify(leader, Errors.NONE)
-    assert ("marker since the question", True) in [(c.name, c.found) for c in leader.checks]
+    assert ("marker since the request", True) in [(c.name, c.found) for c in leader.checks]

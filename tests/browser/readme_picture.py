@@ -19,7 +19,7 @@ from kipviz.widgets.stepping.stepper import FRONT
 FOLDER = Path(__file__).parents[2] / "notebooks" / "images"
 PICTURE = FOLDER / "stepper.png"
 MADE_FROM = FOLDER / "stepper.json"
-SCENARIO, DESIGN, TITLE = "kip-1289-lock-expiry", "finding-D", "the lock of src-0@100 runs out"
+SCENARIO, DESIGN, TITLE = "kip-1289-lock-expiry", "finding-D", "the lock of src-0@100 expires"
 
 
 def made_from() -> dict[str, Any]:

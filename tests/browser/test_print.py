@@ -46,7 +46,7 @@ def test_a_printed_run_has_its_whole_diagram_its_sentence_and_every_card(
     file = tmp_path / "run.html"
     file.write_text(page(broken, step=33), encoding="utf-8")
     shown = open_file(file)
-    shown.locator(".kv-alarm").get_by_text("acquisition lock ran out").wait_for()
+    shown.locator(".kv-alarm").get_by_text("acquisition lock expired").wait_for()
     before = shown.locator(".kv").inner_text()
     shown.set_viewport_size(PAPER)
     shown.emulate_media(media="print")

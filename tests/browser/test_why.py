@@ -44,7 +44,7 @@ def test_e_says_why_the_lso_is_stuck_and_what_frees_it(show):
     words = page.locator(".kv-trail").inner_text()
     assert "The last stable offset of output-A-0 stays at 0" in words
     assert "app-1 is down and will do neither." in words
-    assert "Way out: transaction.timeout.ms (60 s) runs out for my-txn" in words
+    assert "Way out: transaction.timeout.ms (60 s) expires for my-txn" in words
     page.locator(".kv-trail").get_by_role("button", name="my-txn, state: since").first.click()
     assert page.locator(".kv-say").inner_text().startswith("The producer") is False
     assert step_of(page) < len(payload("kip-98-stuck-lso", "kafka")["steps"]) - 1

@@ -232,7 +232,7 @@ def test_a_story_is_judged_along_what_the_cluster_does_next_by_itself() -> None:
     assert at_its_end["atomic"].status == HOLDS
     assert to_the_end["atomic"].status == BROKEN
     assert to_the_end["atomic"].reason.startswith(
-        "left alone, the run breaks it 1 step later (the lock of src-0@100 runs out): "
+        "left alone, the run breaks it 1 step later (the lock of src-0@100 expires): "
     )
     kept = judge_to_the_end(play("kip-1289-share-commit", "repaired"))
     assert {j.status for j in kept} == {HOLDS}

@@ -63,7 +63,7 @@ def test_a_cell_that_breaks_opens_where_it_breaks_and_is_kept_in_a_file(
     assert broken.broken == "atomic"
     told = labels(broken.run)
     assert "time passes" in told
-    assert "the lock of src-0@100 runs out" in told
+    assert "the lock of src-0@100 expires" in told
     path = f"{tmp_path}/broken.trace"
     save(broken.run, path)
     again = load(path)

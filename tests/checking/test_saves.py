@@ -39,7 +39,7 @@ def choose(tried: Any, name: str) -> Any:
 
 
 def test_a_broken_run_says_which_step_would_have_had_to_be_missing(expired: Breaking) -> None:
-    sentence = "Without step 31 (the lock of src-0@100 runs out) the property would hold."
+    sentence = "Without step 31 (the lock of src-0@100 expires) the property would hold."
     assert expired.sentence == sentence
     assert expired.run.scenario.title == f"“atomic” breaks at step 31 under finding-D. {sentence}"
     assert expired.run.trace.depth == expired.step == 31

@@ -144,11 +144,11 @@ def test_the_answer_goes_out_when_every_transaction_has_its_own() -> None:
 
 def test_arrows_say_of_how_many_transactions_they_are() -> None:
     words = [summary(m) for m in list_sent(AddPartitionsToTxn)]
-    assert words == ["enlist partition", "enlist · 2 transactions", *["enlist partition"] * 2]
+    assert words == ["add partition", "add partitions · 2 transactions", *["add partition"] * 2]
     first, second = (refused_partitions(each, Errors.NONE) for each in BOTH.transactions)
-    assert summary(about(first, second)) == "enlisted · 2 transactions"
+    assert summary(about(first, second)) == "partitions added · 2 transactions"
     refused = first.but(error=Errors.NOT_COORDINATOR)
-    assert summary(about(refused, second)) == "1 of 2 transactions refused"
+    assert summary(about(refused, second)) == "1 of 2 transactions rejected"
 
 
 def test_each_transaction_of_a_question_is_compared_with_what_its_coordinator_knows() -> None:

@@ -157,7 +157,7 @@ def test_time_does_not_pass_by_what_is_due() -> None:
     world = model.step(until(model, model.initial(), Due.TRANSACTION), Tick()).world
     assert Tick() not in model.enabled(world)
     why = model.why_not(world, Tick())
-    assert why == "the lock of src-0@100 runs out: that is due now, so time cannot pass it"
+    assert why == "the lock of src-0@100 expires: that is due now, so time cannot pass it"
 
 
 def test_a_timer_that_the_budget_forbids_ends_the_time_of_a_run() -> None:

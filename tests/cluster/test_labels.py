@@ -24,8 +24,8 @@ def test_no_two_things_that_can_happen_at_once_have_one_name() -> None:
 def test_a_lock_names_its_group_only_where_several_groups_share() -> None:
     story = scenario("kip-932-slow-member")
     for groups, expected in (
-        (("g1", "g1"), "the lock of src-0@100 runs out"),
-        (("g1", "g2"), "the lock of src-0@100 in g1 runs out"),
+        (("g1", "g1"), "the lock of src-0@100 expires"),
+        (("g1", "g2"), "the lock of src-0@100 in g1 expires"),
     ):
         apps = tuple(
             a.but(group_id=group) for a, group in zip(story.spec.applications, groups, strict=True)
@@ -44,4 +44,4 @@ def test_what_is_not_there_any_more_still_has_a_name() -> None:
     assert label(world, DeliverLate("app-1/producer", 9)) == "late nothing arrives at B9"
     assert label(world, Send("app-1/consumer")) == "app-1/consumer sends nothing"
     gone = "my-group:AAAAAAAAAAAAAAAAAAAAGg:0"
-    assert label(world, ExpireLock(5, gone, 100)) == f"the lock of {gone}@100 runs out"
+    assert label(world, ExpireLock(5, gone, 100)) == f"the lock of {gone}@100 expires"

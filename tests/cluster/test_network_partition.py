@@ -100,8 +100,8 @@ def test_a_part_of_a_cut_is_neither_cut_again_nor_healed_alone() -> None:
 
 def test_it_is_named_as_a_script_asks_for_it() -> None:
     world = after()
-    assert label(world, WIDE) == "B1 B3 | B5 app-1 are cut apart"
-    assert label(world, Heal(WIDE.one, WIDE.other)) == "B1 B3 | B5 app-1 are joined"
+    assert label(world, WIDE) == "B1 B3 | B5 app-1 are partitioned"
+    assert label(world, Heal(WIDE.one, WIDE.other)) == "B1 B3 | B5 app-1 are connected again"
 
 
 # -- what is no cut ----------------------------------------------------------------------------------

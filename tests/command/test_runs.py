@@ -137,7 +137,7 @@ def test_a_search_names_the_shortest_run_that_breaks_a_promise(kipviz):
     assert done.status == 1
     lines = done.out.splitlines()
     assert "atomic breaks after" in lines[0]
-    assert any(line.endswith("  the lock of src-0@100 runs out") for line in lines)
+    assert any(line.endswith("  the lock of src-0@100 expires") for line in lines)
 
 
 def test_a_search_that_finds_nothing_says_how_much_it_saw(kipviz):

@@ -195,7 +195,7 @@ def test_chaos_as_the_text_has_it_no_run_is_exactly_once() -> None:
     assert {crash.broker for crash in forgotten} == {5}
     others = [crash for crash in crashes if crash not in forgotten]
     assert all(crash.reason.startswith("left alone, the run breaks it") for crash in others)
-    assert all("the acquisition lock ran out" in crash.reason for crash in others)
+    assert all("the acquisition lock expired" in crash.reason for crash in others)
 
 
 @pytest.mark.thorough

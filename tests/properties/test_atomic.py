@@ -175,9 +175,9 @@ BREAKING: dict[str, tuple[tuple[Event, ...], str]] = {
         "src-0@100 is acknowledged, but none of its outputs is committed: it is lost",
     ),
     "the lock runs out after the decision": (
-        (*SENT, COMMITS, moves(AVAILABLE, because="the acquisition lock ran out")),
+        (*SENT, COMMITS, moves(AVAILABLE, because="the acquisition lock expired")),
         (
-            "the output of src-0@100 is committed, but the acquisition lock ran out and made it "
+            "the output of src-0@100 is committed, but the acquisition lock expired and made it "
             "AVAILABLE: it will be delivered again"
         ),
     ),

@@ -326,7 +326,7 @@ def test_a_timer_that_is_not_armed_again_leaves_the_record_with_a_member_that_ha
     story = "kip-1289-draft-lost-answer"
     freed, _ = play_once(story, "draft-late")
     kept, _ = play_once(story, "draft-late+rollback_lock=no_timer")
-    assert "the lock of src-0@100 runs out" in runs.labels(runs.play(story, "draft-late"))
+    assert "the lock of src-0@100 expires" in runs.labels(runs.play(story, "draft-late"))
     assert states_of(freed, 100)[-1].name == "AVAILABLE"
     assert states_of(kept, 100)[-1].name == "ACQUIRED"
     assert kept.world.applications["app-1"].consumer.current_fetch.batch == ()

@@ -271,7 +271,7 @@ POLLED = "records = consumer.poll()\n"
         (POLLED + "producer.send(records + 1)", "2: BinOp is not in a program: the model sends"),
         (POLLED + "print(records)", "2: 'print' is a function of Python, which is read here"),
         (POLLED + "out = f(records)", "2: 'out' = f(…): write the function where its value"),
-        (POLLED + "break", "2: 'break' stands in a 'while True:'."),
+        (POLLED + "break", "2: 'break' is in a 'while True:'."),
         (POLLED + "records", "2: 'records' is not in a program: it calls no client."),
         (POLLED + "brodcast.send(records)", "2: Unknown client 'brodcast'. Did you mean"),
         (

@@ -73,7 +73,7 @@ def test_a_held_answer_that_is_lost_makes_the_client_ask_again_and_the_run_can_e
     shown = kipviz.open(server.run(until=step))
     assert shown.step == shown.last_step == step
     assert shown.payload["steps"][step]["title"].startswith("app-1/")
-    assert " loses B" in shown.payload["steps"][step]["title"]
+    assert " is disconnected from B" in shown.payload["steps"][step]["title"]
     assert [n["text"] for n in shown.payload["notes"] if n["lane"] == "app-1"] == ["it waits"]
     whole = server.run().trace
     assert server.run(until=before).trace.world == whole.jump(whole.line[before]).world

@@ -27,7 +27,7 @@ def test_the_text_the_repair_and_their_rivals_stand_in_one_table_of_costs() -> N
         "repaired+outcome_news=the_coordinator_tells",
         "kip-1310",
     }
-    told = rows["the same, and the leader is told the outcome (study B2)"]
+    told = rows["the same, and the leader is notified of the outcome (study B2)"]
     assert told["to an acknowledged batch"] == "14.8 ms", "it waits for no look-up"
     plain = rows["share group, the next poll() acknowledges: not atomic"]
     assert (plain["messages"], plain["bytes"], plain["appends"]) == ("15", "1,137", "6")
@@ -62,21 +62,21 @@ def test_an_abort_that_leaves_the_record_held_keeps_it_until_its_lock_runs_out()
     wait = "abortTransaction() to the poll() of the same member"
     assert same[wait] == "101.1 ms"
     assert other[wait] == "29.994 s"
-    assert same["timers that ran out until then"] == "none"
-    assert other["timers that ran out until then"] == "the lock of src-0@100 runs out"
+    assert same["timers that expired until then"] == "none"
+    assert other["timers that expired until then"] == "the lock of src-0@100 expires"
 
 
 def test_a_crash_keeps_a_durable_vote_for_the_transaction_timeout_and_a_restart_frees_it() -> None:
     row = by_label(latency.redelivery())["share group, KIP-1289 repaired"]
     assert row["after a crash: another member"].startswith("60.0")
-    assert row["timers that ran out before that last one"] == "my-txn times out"
+    assert row["timers that expired before that last one"] == "my-txn times out"
     assert row["after a crash: restarted at once"].endswith(" ms")
 
 
 def test_a_regular_group_waits_for_the_session_and_for_the_transaction() -> None:
     row = by_label(latency.redelivery())["regular group, sendOffsetsToTransaction()"]
-    assert row["timers that ran out before that last one"] == (
-        "the session of C1 in my-group-4 runs out at B4; my-txn times out"
+    assert row["timers that expired before that last one"] == (
+        "the session of C1 in my-group-4 expires at B4; my-txn times out"
     )
 
 

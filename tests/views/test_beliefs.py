@@ -129,7 +129,7 @@ def test_a_transaction_that_timed_out_is_open_for_the_client_and_aborted_for_the
     failed = done.world.applications["app-1"].producer.manager.state
     assert failed in {ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR}
     assert last["exception"].client.endswith(
-        ("abortable, abort the transaction and go on", "fatal, close this producer")
+        ("abortable, abort the transaction and continue", "fatal, close this producer")
     )
 
 
@@ -286,4 +286,4 @@ def test_a_batch_whose_time_is_over_leaves_a_transaction_to_abort():
         if app.producer.manager.state is ProducerState.ABORTABLE_ERROR:
             assert app.producer.error == "Produce: REQUEST_TIMED_OUT"
             words.add(made.snapshot(node.world)["beliefs:app-1"]["exception"]["client"])
-    assert words == {"TransactionAbortableException: abortable, abort the transaction and go on"}
+    assert words == {"TransactionAbortableException: abortable, abort the transaction and continue"}

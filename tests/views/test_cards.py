@@ -76,17 +76,17 @@ def test_a_marker_stands_with_the_batches_that_it_decides() -> None:
 
 def test_the_share_coordinator_holds_the_vote_until_the_marker_and_the_state_after_it() -> None:
     voted, done = facts(at("TX_PENDING")[STATE]), facts(at("ACKNOWLEDGED")[STATE])
-    assert (voted["votes"], voted["durable"]) == (
+    assert (voted["transactional acknowledgements"], voted["durable"]) == (
         "100-101 by pid 9, epoch 0",
         "nothing acknowledged",
     )
-    assert (done["votes"], done["durable"]) == ("none", "100-101 ACK d1")
+    assert (done["transactional acknowledgements"], done["durable"]) == ("none", "100-101 ACK d1")
 
 
 def test_votes_in_memory_are_on_no_durable_card() -> None:
     shown = at("TX_PENDING", under="as-written")
     assert column(shown[SHARES], "short") == ["PEND", "PEND"]
-    assert facts(shown[STATE])["votes"] == "none"
+    assert facts(shown[STATE])["transactional acknowledgements"] == "none"
 
 
 def test_the_coordinator_says_where_it_stands_and_where_it_is_going() -> None:
@@ -183,7 +183,7 @@ def test_an_internal_log_reads_as_keys_and_values_between_its_marks() -> None:
     ]
     shares = column(logs["log:__share_group_state-16"], "value")
     assert shares[0].startswith("g1, src-0 → snapshot 0: state epoch 2")
-    assert "g1, src-0 → vote: 100-101 ACCEPT d1 · pid 9 epoch 0: committed" in shares
+    assert "g1, src-0 → TX_PENDING: 100-101 ACCEPT d1 · pid 9 epoch 0: committed" in shares
     assert "COMMIT marker of pid 9 epoch 0, in epoch 1" in shares
     group = at("COMPLETE", "kip-1289-group-commit")["log:__consumer_offsets-7"]
     assert "my-group-4, src-0 → offset 102 · pid 9 epoch 0: committed" in column(group, "value")

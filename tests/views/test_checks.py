@@ -383,7 +383,7 @@ def test_the_member_s_epoch_is_compared_in_every_design_and_held_against_it_in_o
 
 def test_an_operator_s_reset_while_a_vote_is_pending_shows_whose_vote_stands_against_it():
     found = rows_at("kip-1289-small-reset", "repaired", 48)
-    assert found[-1] == ("votes of producer ids", "9 → CONCURRENT_TRANSACTIONS")
+    assert found[-1] == ("acknowledgements of producer ids", "9 → CONCURRENT_TRANSACTIONS")
 
 
 def test_a_refused_write_is_shown_with_the_record_the_answer_and_the_error_that_the_client_gets():
@@ -394,7 +394,7 @@ def test_a_refused_write_is_shown_with_the_record_the_answer_and_the_error_that_
         ("delivery count", "1"),
         (
             "answer of the coordinator",
-            "asked about acknowledge · told FENCED_STATE_EPOCH → FENCED_STATE_EPOCH",
+            "request about acknowledge · response: FENCED_STATE_EPOCH → FENCED_STATE_EPOCH",
         ),
         ("error to a client", "FENCED_STATE_EPOCH → NOT_LEADER_OR_FOLLOWER"),
     )

@@ -27,7 +27,7 @@ def after(*actions: Any) -> World:
 
 def test_a_cut_says_who_can_no_longer_reach_whom() -> None:
     words = tell(after(), WIDE, ())
-    assert words.title == "B1 B3 | B5 B7 app-1 are cut apart"
+    assert words.title == "B1 B3 | B5 B7 app-1 are partitioned"
     assert words.sentence == (
         "Brokers 1 and 3 and brokers 5 and 7 and app-1 can no longer reach each other."
     )
@@ -39,7 +39,7 @@ def test_a_repair_says_what_another_cut_still_holds_apart() -> None:
         "Brokers 1 and 3 and brokers 5 and 7 and app-1 can reach each other again."
     )
     both = after(Cut("B1", "B5"), WIDE)
-    assert title_of(both, HEAL) == "B1 B3 | B5 B7 app-1 are joined"
+    assert title_of(both, HEAL) == "B1 B3 | B5 B7 app-1 are connected again"
     assert tell(both, HEAL, ()).sentence.endswith(
         "again, but another partition still separates B1 and B5."
     )
@@ -47,7 +47,7 @@ def test_a_repair_says_what_another_cut_still_holds_apart() -> None:
         "The network partition of B1 and B5 heals, but another partition still separates B1 and B5."
     )
     assert ("still separated by another partition", "B1 and B5") in list(read_guards(both, HEAL))
-    assert dict(guards(MODEL, both, HEAL))["cut apart"] == "B1 B3 | B5 B7 app-1"
+    assert dict(guards(MODEL, both, HEAL))["partitioned"] == "B1 B3 | B5 B7 app-1"
 
 
 def test_on_each_lane_stands_whom_it_cannot_reach_and_whom_it_reaches_again() -> None:

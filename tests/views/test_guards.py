@@ -96,7 +96,7 @@ def test_a_batch_looks_at_the_epoch_and_the_last_sequence_of_the_log():
     assert guards_of("kip-1289-share-commit", "repaired", "Produce arrives at B3") == {
         "leader of output-A-0": "Broker 3",
         "producer epoch": "request 0 · log none",
-        "enlisted": "no",
+        "partition added": "no",
     }
 
 

@@ -79,12 +79,12 @@ def test_the_stuck_lso_is_told_plainly_with_the_way_out() -> None:
     hold = find_hold(model, last_of("kip-98-stuck-lso", "kafka"), LSO)
     assert hold.rows == ("LSO",)
     assert hold.text == (
-        "The last stable offset of output-A-0 stays at 0, and the log goes further: read_committed consumers see nothing from there on. Offset 0 is the first record of an "
+        "The last stable offset of output-A-0 stays at 0, before the end of the log: read_committed consumers read nothing from there on. Offset 0 is the first record of an "
         "open transaction, of producer id 9 in epoch 0. Its coordinator, Broker 1, has my-txn "
         "ONGOING. It waits for app-1 to commit or abort, but app-1 is down and will do neither."
     )
     assert hold.free == (
-        "transaction.timeout.ms (60 s) runs out for my-txn and Broker 1 aborts it; or app-1 restarts, and its initTransactions() ends the old transaction."
+        "transaction.timeout.ms (60 s) expires for my-txn and Broker 1 aborts it; or app-1 restarts, and its initTransactions() ends the old transaction."
     )
     assert hold.how == "someone"
     assert hold.see == ((LSO, "offset 0"), (TXN, "state"), ("clients:app-1", "process"))
@@ -169,7 +169,7 @@ def test_votes_whose_marker_has_another_epoch_are_held_for_ever_and_the_words_sa
     assert hold.rows == ("offset 100", "offset 101")
     assert hold.text == (
         "src-0@100, 101 are TX_PENDING. Producer id 9 staged this in epoch 0. my-txn is "
-        "COMPLETE_COMMIT. Its marker stands in share state-16 with epoch 1, but this design resolves an acknowledgement only by a marker of epoch 0: it never matches, and no other marker will come."
+        "COMPLETE_COMMIT. Its marker is in share state-16 with epoch 1, but this design resolves an acknowledgement only by a marker of epoch 0: it never matches, and no other marker will come."
     )
     assert hold.how == "never"
 

@@ -90,7 +90,7 @@ def test_under_finding_i_the_gauge_never_comes_down() -> None:
 def test_without_a_clock_the_alert_is_not_raised_and_says_why() -> None:
     metrics = along(play_once("kip-1289-share-commit", "finding-I")[0])[-1]
     assert not metrics.alert
-    assert "without a clock nobody can say how long" in metrics.card[pm.ALERT]["value"]
+    assert "without a clock the time is unknown" in metrics.card[pm.ALERT]["value"]
 
 
 def test_on_a_clock_the_alert_comes_after_the_transaction_should_have_timed_out() -> None:

@@ -16,8 +16,8 @@ JOINED: World = go(MODEL, MODEL.initial(), lambda w: running(w, Due.ROLE_TIMER))
 
 def test_a_card_has_what_is_left_of_every_timer() -> None:
     rows = {label: cells["value"] for label, cells in timers(JOINED).items()}
-    assert rows["the session of C1 in my-group-4 runs out at B4"] == "in 45 s"
-    assert rows["the heartbeat interval of app-1/consumer is over"] == "in 5 s or later"
+    assert rows["the session of C1 in my-group-4 expires at B4"] == "in 45 s"
+    assert rows["the heartbeat interval of app-1/consumer ends"] == "in 5 s or later"
 
 
 def test_the_card_is_there_with_a_timed_clock_only() -> None:

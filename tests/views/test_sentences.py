@@ -90,7 +90,7 @@ ACTIONS: dict[ClusterAction, str] = {
     Step("app-1"): "app-1 calls ",
     Send("app-1/producer"): "The network thread of app-1/producer sends ",
     receive("app-9/1", 1, Metadata(("src",))): "app-9/1, a real client, sends Metadata.",
-    Deliver("app-1/producer", 1, "request"): "Broker 1 takes ",
+    Deliver("app-1/producer", 1, "request"): "Broker 1 receives ",
     Replicate("src-0"): "Every in-sync replica has all of src-0",
     Load(
         1, "transaction_coordinator", "__transaction_state-45"
@@ -104,10 +104,10 @@ ACTIONS: dict[ClusterAction, str] = {
     CreateTopic("src"): "An operator creates src.",
     RemakeTopic("src"): "An operator deletes src and creates a topic of the same name.",
     ClientTimer("app-1/consumer", RetryBackOff()): (
-        "The retry back-off of the consumer of app-1 is over."
+        "The retry back-off of the consumer of app-1 ends."
     ),
     DelayOver(5, "group_coordinator", "__consumer_offsets-7", InitialRebalanceDelay("g")): (
-        "The initial delay of g is over on Broker 5."
+        "The initial delay of g ends on Broker 5."
     ),
     Refresh(
         5, KEY
@@ -130,7 +130,7 @@ ACTIONS: dict[ClusterAction, str] = {
     ): "delivery.timeout.ms expires for a batch of the producer of app-1",
     UpgradeFeature("transaction_version", 1): "An operator finalizes transaction.version 1.",
     Cut("B1", "B3"): "B1 and B3 are partitioned",
-    Heal("B1", "B3"): "B1 and B3 can talk again.",
+    Heal("B1", "B3"): "The network partition of B1 and B3 heals.",
     Pause("B3"): "B3 is paused: nothing runs on it",
     Resume("B3"): "B3 resumes",
     InstallRelease(5, "4.4"): "An operator stops Broker 5 and installs 4.4 on it.",
@@ -222,9 +222,12 @@ SPOKEN: list[tuple[Event, str]] = [
     ),
     (
         events.BatchAppended("output-A-0", 2, (), 9, 1, "COMMIT"),
-        "A COMMIT marker stands in output-A-0 at offset 2.",
+        "A COMMIT marker is appended to output-A-0 at offset 2.",
     ),
-    (events.BatchAppended("output-A-0", 0, ("a", "b"), 9, 0, ""), "output-A-0 grows to offset 1."),  # type: ignore[arg-type]
+    (
+        events.BatchAppended("output-A-0", 0, ("a", "b"), 9, 0, ""),
+        "2 records are appended to output-A-0 at offsets 0-1.",
+    ),  # type: ignore[arg-type]
     (
         events.RecordsMoved(
             "src-0", "g1", 100, 100, R.AVAILABLE, R.ACQUIRED, 1, "M1", "it was asked"

@@ -35,7 +35,7 @@ def test_each_partition_of_a_request_is_compared_with_its_own_log():
     assert ("partition", "output-A-0") in both[:at]
     for rows in (both[:at], both[at:]):
         assert ("producer epoch", "request 0 · broker none") in rows
-        assert ("enlisted", "no") in rows
+        assert ("partition added", "no") in rows
 
 
 def test_the_answer_to_one_question_frees_a_request_of_two_partitions():

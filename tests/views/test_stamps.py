@@ -56,7 +56,7 @@ def test_an_operator_is_told_times_in_words_and_in_bytes() -> None:
         Errors.NONE, "out-0", (ActiveProducer(4, 1, 0, -1, 7, last_timestamp_ms=31_000),)
     )
     assert dict(list_learned(told)) == {
-        "producer id 4": "epoch 1, open since offset 7, last heard at 31 s"
+        "producer id 4": "epoch 1, open since offset 7, last batch at 31 s"
     }
     at = (31_000).to_bytes(8, "big")
     assert at in raw(told)

@@ -60,7 +60,7 @@ def test_a_number_with_a_name_has_it_and_items_are_counted() -> None:
 
 
 def test_what_is_inferred_says_so() -> None:
-    text = dump(*message(STORY, "write vote"))
+    text = dump(*message(STORY, "write TX_PENDING"))
     assert "no key, version 0" in text
     assert "our inference: no release sends these bytes" in text
 

@@ -225,8 +225,8 @@ PAIRS = {
     "sink": "",
     "share": "Left: The network thread of app-1/producer sends TxnShareAcknowledge. Right: The "
     "network thread of app-1/consumer sends TxnShareAcknowledge.",
-    "flink": "Left: Broker 1 takes EndTxn from the producer of app-2. my-txn is PREPARE_COMMIT, producer id 9, "
-    "epoch 0. From here it can only commit. Right: Broker 1 takes EndTxn from the session of app-2. my-txn is "
+    "flink": "Left: Broker 1 receives EndTxn from the producer of app-2. my-txn is PREPARE_COMMIT, producer id 9, "
+    "epoch 0. From here it can only commit. Right: Broker 1 receives EndTxn from the session of app-2. my-txn is "
     "PREPARE_COMMIT, producer id 9, epoch 1. From here it can only commit.",
     "two-phase": "Only right: app-1 calls resume().",
 }

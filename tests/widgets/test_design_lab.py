@@ -53,7 +53,7 @@ def test_a_counterexample_opens_where_the_promise_breaks_and_says_what_would_hav
     found = kipviz.explore(SMALL, "finding-D", "expire_lock=1")
     stepper = found.open("atomic")
     assert stepper.step == 31
-    assert "Without step 31 (the lock of src-0@100 runs out)" in stepper.payload["title"]
+    assert "Without step 31 (the lock of src-0@100 expires)" in stepper.payload["title"]
     saves = found.saves("atomic", search=False)
     assert "| lock\\_expiry=pinned\\_until\\_marker |" in repr(saves)
     assert "lock_expiry=pinned_until_marker" in set(keys_of(saves.blocks()))

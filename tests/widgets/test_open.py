@@ -107,7 +107,7 @@ def test_a_search_opens_the_run_that_it_found():
     assert {v["property"] for v in last if v["state"] == "broken"} == {example.property}
     text = repr(found)
     assert text.startswith(found.explored.sentence)
-    assert "the lock of src-0@100 runs out" in text.splitlines()[-1]
+    assert "the lock of src-0@100 expires" in text.splitlines()[-1]
     assert kipviz.explore("kip-1289-small", "finding-D", "expire_lock=1").explored == found.explored
 
 

@@ -58,7 +58,7 @@ def test_a_point_that_there_is_not_and_one_of_several_faults_are_refused() -> No
 def test_a_fault_that_cannot_happen_then_is_refused_with_the_reason() -> None:
     stepper = open_run(SHARE)
     with pytest.raises(ValueError, match=r"cannot happen: .*TX_PENDING"):
-        stepper.fault_at("lock runs out after commitTransaction() returns")
+        stepper.fault_at("lock expires after commitTransaction() returns")
 
 
 def test_every_fault_is_listed_possible_or_greyed_with_a_reason() -> None:
@@ -86,7 +86,7 @@ def test_a_message_that_is_held_back_stays_on_the_wire_and_the_rest_goes_on() ->
 
 def test_what_happens_on_such_a_line_does_not_deliver_it_until_it_is_released() -> None:
     stepper = at(PREPARED).hold("B1 to B3").last()
-    stepper.take("app-1/consumer loses B5")
+    stepper.take("app-1/consumer is disconnected from B5")
     assert "m16" in "".join(stepper.last().on_the_wire())
     stepper.release("m16")
     assert "WriteTxnMarkers arrives at B3" in titles(stepper)[stepper.step :]
@@ -109,7 +109,7 @@ def test_a_late_message_comes_after_the_step_it_waits_for() -> None:
 
 def test_a_lost_message_takes_its_connection_with_it() -> None:
     stepper = at(PREPARED).lose("B1 to B3")
-    assert titles(stepper)[PREPARED + 1] == "B1/markers loses B3"
+    assert titles(stepper)[PREPARED + 1] == "B1/markers is disconnected from B3"
 
 
 # -- events skipped and moved ------------------------------------------------------------------------
@@ -160,9 +160,9 @@ def test_a_run_under_another_setting_leaves_where_the_worlds_first_differ() -> N
 
 def test_a_choice_on_such_a_line_is_answered_under_its_setting() -> None:
     stepper = at(10, SHARE).change("lock_expiry=back_to_available")
-    stepper.fault_at("lock runs out after commitTransaction() returns")
+    stepper.fault_at("lock expires after commitTransaction() returns")
     assert newest(stepper)["tree"] == 1
-    assert "the lock of src-0@100 runs out" in titles(stepper)
+    assert "the lock of src-0@100 expires" in titles(stepper)
 
 
 def test_a_setting_that_changes_nothing_says_so_and_makes_no_line() -> None:
@@ -329,19 +329,19 @@ def test_no_words_at_all_are_asked_to_say_which_fault():
 
 def test_two_sets_of_hosts_are_cut_apart_and_joined_at_the_cursor() -> None:
     stepper = at(PREPARED).cut("B1 app-1", ["B3", "B5"])
-    assert titles(stepper)[stepper.step] == "B1 app-1 | B3 B5 are cut apart"
-    stepper.take("B1 app-1 | B3 B5 are joined")
-    assert titles(stepper)[stepper.step] == "B1 app-1 | B3 B5 are joined"
+    assert titles(stepper)[stepper.step] == "B1 app-1 | B3 B5 are partitioned"
+    stepper.take("B1 app-1 | B3 B5 are connected again")
+    assert titles(stepper)[stepper.step] == "B1 app-1 | B3 B5 are connected again"
     stepper.take("app-1 | * are cut apart")
-    assert titles(stepper)[stepper.step] == "B1 B3 B4 B5 | app-1 are cut apart"
+    assert titles(stepper)[stepper.step] == "B1 B3 B4 B5 | app-1 are partitioned"
 
 
 def test_sets_are_cut_apart_at_a_named_moment() -> None:
-    words = "B1 | B3 B4 are cut apart after PREPARE_COMMIT"
+    words = "B1 | B3 B4 are partitioned after PREPARE_COMMIT"
     (first, *_) = at(0).points(words)
-    assert first.startswith("B1 | B3 B4 are cut apart after PREPARE_COMMIT of my-txn is durable")
+    assert first.startswith("B1 | B3 B4 are partitioned after PREPARE_COMMIT of my-txn is durable")
     stepper = at(0).fault_at(words)
-    assert titles(stepper)[PREPARED + 1] == "B1 | B3 B4 are cut apart"
+    assert titles(stepper)[PREPARED + 1] == "B1 | B3 B4 are partitioned"
 
 
 @pytest.mark.parametrize(
@@ -374,5 +374,7 @@ def test_sets_that_are_none_are_refused_with_one_sentence(
 
 def test_a_cut_that_the_budget_does_not_allow_names_the_setting() -> None:
     stepper = at(0).change("cut=0")
-    with pytest.raises(ValueError, match=r"not possible here: cuts: .* \(setting cut\)"):
+    with pytest.raises(
+        ValueError, match=r"not possible here: network partitions: .* \(setting cut\)"
+    ):
         stepper.cut("B1")

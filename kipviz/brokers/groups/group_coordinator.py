@@ -193,7 +193,7 @@ def on_txn_offset_commit(
     if asked is None:
         rejected = (*checks, *add_to_transaction.no_coordinator_checks())
         return _answer(me, reply_to, rejected, lost).after(missing)
-    enlisted = (*missing, *checks, report_value("enlisted", False))
+    enlisted = (*missing, *checks, report_value("partition added", False))
     waits = Effects(
         me.but(enlisting=add_to_transaction.add_waiting(me.enlisting, waiting)), checks=enlisted
     )

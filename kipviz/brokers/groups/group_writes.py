@@ -21,7 +21,7 @@ from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 
-HEARD_NO_MORE = "its session ran out"
+HEARD_NO_MORE = "its session expired"
 
 
 def target_waits(members: Iterable[GroupMember | ShareMember], on: Context) -> bool:

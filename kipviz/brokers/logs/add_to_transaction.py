@@ -238,7 +238,7 @@ def answer_checks(waiting: Enlisting, error: Errors) -> Checks:
 
     A positive answer no longer counts if a marker of the producer was written after the question.
     """
-    guard = (Check("marker since the question", None, not waiting.guarded),)
+    guard = (Check("marker since the request", None, not waiting.guarded),)
     told = (Check("answer of the coordinator", waiting.partitions, error, error),)
     return told if error is not Errors.NONE else (*told, *guard)
 

@@ -136,7 +136,7 @@ def on_produce(
     if asked is None:
         me = _remembering(me, batch.producer_id, on)
         return _reject(me, request, reply_to, add_to_transaction.no_coordinator_checks())
-    enlisted = (*fence, report_value("enlisted", False))
+    enlisted = (*fence, report_value("partition added", False))
     waits = Effects(
         me.but(verifying=add_to_transaction.add_waiting(me.verifying, waiting)), checks=enlisted
     )

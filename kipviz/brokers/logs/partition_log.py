@@ -167,7 +167,7 @@ def check_client_batch(
     first = entry.transaction_first_offset if entry is not None else -1
     known = has_ongoing_transaction(log, batch.producer_id, batch.producer_epoch)
     enlisted = known or verified
-    is_enlisted = compare("enlisted", None, enlisted, enlisted, Errors.INVALID_TXN_STATE)
+    is_enlisted = compare("partition added", None, enlisted, enlisted, Errors.INVALID_TXN_STATE)
     if batch.transactional and not epoch_first:
         yield is_enlisted
     yield epoch_check(log, batch.producer_id, batch.producer_epoch, rules)

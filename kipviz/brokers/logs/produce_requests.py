@@ -68,7 +68,7 @@ def on_produce(
         enlisted = not add_to_transaction.is_new(request, batch.identity, log, on)
         if not enlisted:
             new.append(batch)
-        made.append(report_value("enlisted", enlisted))
+        made.append(report_value("partition added", enlisted))
     question = tuple(batch.partition for batch in new)
     coordinator = (
         add_to_transaction.coordinator_of(request.transactional_id, on) if question else NOBODY

@@ -162,7 +162,7 @@ def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Itera
     elif group is None:
         yield compare("member id", name, None, False, Errors.UNKNOWN_MEMBER_ID)
     elif name in group.pending:
-        yield report_value("name given out before", name)
+        yield report_value("member id assigned before", name)
     else:
         yield from classic_group.member_checks(group, name, request.instance_id)
 
@@ -323,7 +323,7 @@ def on_leave_group(
         if name == NO_MEMBER:
             name = classic_group.holder_of(done.group, leaver.instance_id)
         if name in done.group.pending:
-            checks: Checks = (report_value("name given out before", name),)
+            checks: Checks = (report_value("member id assigned before", name),)
         else:
             checks = classic_group.member_checks(done.group, name, leaver.instance_id)
             error = error_of(checks)

@@ -60,8 +60,8 @@ from kipviz.records.consumer_offsets import (
 from kipviz.records.placement import topic_of
 from kipviz.settings.consumer_configs import GROUP_INSTANCE_ID
 
-TAKEN_OUT = "an operator took it out"
-DID_NOT_REVOKE = "it did not give up its partitions in time"
+TAKEN_OUT = "an operator removed it"
+DID_NOT_REVOKE = "it did not revoke its partitions in time"
 
 
 @takes(ConsumerGroupHeartbeat)
@@ -106,9 +106,9 @@ def on_consumer_group_heartbeat(
         member.epoch,
         Assignment(member.partitions) if new else None,
     )
-    because = "it joined" if known is None else "it moved towards its target"
+    because = "it joined" if known is None else "its assignment moved towards its target"
     if taken:
-        because = f"it takes the place of {request.instance_id}"
+        because = f"it replaces the previous member of {request.instance_id}"
     event = _make_assignment_events(request.group_id, request.member_id, before, member, because)
     done = append_records(me, records, event, Reply(reply_to, answer), on).after(checks)
     return assignment_interval.start_interval(done, records, request.group_id, on)
@@ -140,7 +140,7 @@ def _heartbeat_checks(
     group = _replay_records(group, static_members.takeover_records(group, request))
     known = group.members.get(name)
     if known is not None:
-        yield report_value("has to give up", tuple(p for p, _ in known.revoking))
+        yield report_value("partitions to revoke", tuple(p for p, _ in known.revoking))
         yield report_value("target", known.target)
     if known is not None and not leaves:
         yield consumer_group.heartbeat_check(known, request.member_epoch, request.owned)

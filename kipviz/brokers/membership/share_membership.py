@@ -99,7 +99,7 @@ def on_share_group_heartbeat(
     new = bool(request.topic) or after.partitions != member.partitions
     told = Assignment(after.partitions) if new else None
     answer = ShareGroupHeartbeatResponse(Errors.NONE, name, after.epoch, told)
-    because = "it joined" if known is None else "it was given its target"
+    because = "it joined" if known is None else "it received its target assignment"
     event = _make_assignment_events(group_id, name, known or ShareMember(), after, because)
     done = append_records(me, records, event, Reply(reply_to, answer), on).after(checks)
     return done.but(requests=asked) if done.appends else done
@@ -151,7 +151,7 @@ def _checks(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> 
     invalid = Errors.INVALID_REQUEST
     yield has_loaded(me.loading)
     named = bool(request.group_id and request.member_id) and epoch >= LEAVING
-    yield compare("ids and epoch make sense", None, named, named, invalid)
+    yield compare("valid ids and epoch", None, named, named, invalid)
     if epoch == JOINING:
         topic = request.topic
         yield compare("subscription", None, topic, bool(topic), invalid)

@@ -202,7 +202,7 @@ def on_txn_write(
         return _answer_stage(
             me, request, reply_to, (*checks, *add_to_transaction.no_coordinator_checks())
         )
-    made = (*checks, report_value("enlisted", False))
+    made = (*checks, report_value("partition added", False))
     waits = Effects(
         me.but(enlisting=add_to_transaction.add_waiting(me.enlisting, waiting)), checks=made
     )
@@ -459,7 +459,7 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects[Sha
     if vote in me.votes.get(request.producer_id, ()):
         # The leader retries because a response was lost: the transactional acknowledgement is in the log already.
         waits, replies = respond_when_replicated(log, Reply(waiting.reply_to, answer))
-        again = (*checks, report_value("vote already in the log", True))
+        again = (*checks, report_value("acknowledgement already in the log", True))
         return Effects(me.but(waiting=(*me.waiting, *waits)), replies=replies, checks=again)
     if me.behind:
         return _out_of_step(me, batch, Reply(waiting.reply_to, answer)).after(checks)

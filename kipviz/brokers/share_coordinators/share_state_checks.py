@@ -34,7 +34,7 @@ def read_checks(me: ShareCoordinator, request: ReadShareGroupState, on: Context)
     yield _leader_epoch(state, request.leader_epoch)
     yield _topic_there(request.key, on)
     yield report_value("start offset", state.start_offset)
-    yield report_value("votes of producer ids", _voters(me, request.key))
+    yield report_value("acknowledgements of producer ids", _voters(me, request.key))
 
 
 @in_order
@@ -111,7 +111,7 @@ def pending_votes(me: ShareCoordinator, key: str, on: Context) -> Check:
     error = on.rules.reset_while_pending(bool(voters))[0]
     refusal = on.rules.reset_while_pending(True)[0]
     otherwise = (refusal,) if refusal is not Errors.NONE else ()
-    return Check("votes of producer ids", None, voters, error, otherwise)
+    return Check("acknowledgements of producer ids", None, voters, error, otherwise)
 
 
 def _voters(me: ShareCoordinator, key: str) -> tuple[int, ...]:

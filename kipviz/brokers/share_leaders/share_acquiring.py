@@ -131,7 +131,7 @@ def _check_acknowledgements(parked: ParkedFetch) -> tuple[Check, ...]:
     """Return the error of the acknowledgements that came with a fetch, as a check."""
     error = parked.acknowledge_error
     refused = error is not Errors.NONE
-    return (Check("acknowledgements taken", None, False, error),) if refused else ()
+    return (Check("acknowledgements accepted", None, False, error),) if refused else ()
 
 
 def take_partition(

@@ -231,7 +231,7 @@ def on_state_answered(
         # A dropped object may still change, but its state belongs to no share-partition any longer (FENCED).
         return _leave(me, done.but(events=()))
     if gone is not Errors.NONE:
-        kept, because = keep(me, done), "it was refused by the share coordinator"
+        kept, because = keep(me, done), "the share coordinator rejected its request"
         if isinstance(answer, ReadShareGroupStateResponse) and share.status is Status.ACTIVE:
             because = share_writes.LOOKED.get(answer.error, because)
         return _end_sessions(drop(kept.state, key, because, gone, kept), on)
@@ -504,6 +504,6 @@ def _drop_group(me: ShareLeader, group_id: str, on: Context) -> Effects[ShareLea
     for key, share in me.shares.items():
         pending = any(r.state is RecordState.TX_PENDING for r in share.records.values())
         if share.group_id == group_id and (not pending or on.rules.eviction()):
-            because = "no member of the group is left here"
+            because = "no member of the group is left on this broker"
             done = drop(done.state, key, because, Errors.NOT_LEADER_OR_FOLLOWER, done)
     return done

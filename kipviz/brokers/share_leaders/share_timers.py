@@ -37,10 +37,10 @@ def why_no_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> str
     offset, record = next(iter(held.items()))
     state = f"{share.partition}@{offset} is {record.state.name}"
     if record.ongoing:
-        return f"{state}, and that is not durable yet: its lock does not run out meanwhile"
+        return f"{state}, which is not durable yet: until then its lock does not expire"
     staged = f"producer id {record.staged_producer_id} in epoch {record.staged_producer_epoch}"
     by = f", staged by {staged}" if record.staged_producer_id >= 0 else ""
-    return f"{state}{by}: in this design its lock does not run out"
+    return f"{state}{by}: in this design its lock does not expire"
 
 
 def why_no_refresh(me: ShareLeader, key: str, on: Context) -> str | None:
@@ -54,7 +54,7 @@ def why_no_refresh(me: ShareLeader, key: str, on: Context) -> str | None:
     if not on.rules.staged_acks(staged_batches(pending)):
         return f"broker {on.broker} keeps transactional acknowledgements only in memory: there is nothing to look up"
     if not share_partition.is_resolved_elsewhere(on):
-        return f"broker {on.broker} resolves the votes itself when a marker comes"
+        return f"broker {on.broker} resolves the acknowledgements itself when a marker arrives"
     if share.writes:
         return (
             f"{type(share.writes[0].message).__name__} for {share.partition} is already under way"

@@ -506,7 +506,7 @@ def _check_recreation(me: SharePartition, answer: ReadShareGroupStateResponse) -
     """Return the checks whether a state was created again since it was loaded (`share_loading.refresh_state`)."""
     epoch, known, error = answer.state_epoch, me.state_epoch, Errors.FENCED_STATE_EPOCH
     yield compare("state epoch of the answer", epoch, known, epoch <= known, error)
-    yield compare("votes pending or decided", None, False, False, error)
+    yield compare("acknowledgements pending or decided", None, False, False, error)
 
 
 def _drop_error(write: PendingWrite, error: Errors) -> Errors:

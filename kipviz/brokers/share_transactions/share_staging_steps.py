@@ -95,7 +95,7 @@ def enlist(
     if asked is None:
         rejected = (*checks, *add_to_transaction.no_coordinator_checks())
         return share_staging.respond_at_once(me, request, reply_to, rejected)
-    made = (*checks, report_value("enlisted", False))
+    made = (*checks, report_value("partition added", False))
     waits = Effects(
         me.but(staging=add_to_transaction.add_waiting(me.staging, waiting)), checks=made
     )

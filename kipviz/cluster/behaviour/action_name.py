@@ -8,6 +8,7 @@ reworded without a change to any story.
 from __future__ import annotations
 
 from kipviz.core.values import Value, Written
+from kipviz.settings.consumer_configs import MAX_POLL_INTERVAL_MS
 
 
 class Verb(Value, frozen=True):
@@ -24,6 +25,18 @@ ON_SCREEN: dict[str, str] = {
     "step": "{0}: next statement",
     "give up": "{0} abandons its request to {1}",
     "load": "{0} is loaded on {1}",
+    "expire lock": "the lock of {0} expires",
+    "expire lock of group": "the lock of {0} in {1} expires",
+    "run out": "{0} expires at {1}",
+    "delay over": "{0} ends at {1}",
+    "client timer": "{0} of {1} ends",
+    "miss poll": f"{{0}} exceeds {MAX_POLL_INTERVAL_MS.name}",
+    "lose connection": "{0} is disconnected from {1}",
+    "cut": "{0} are partitioned",
+    "heal": "{0} are connected again",
+    "pause": "{0} is paused",
+    "resume": "{0} resumes",
+    "install release": "{0} is stopped to install {1}",
     "remake topic": "{0} is deleted and created again",
     "delete topic": "{0} is deleted",
     "create topic": "{0} is created",

@@ -177,7 +177,7 @@ class MovingLeader(Behaviour[MoveLeader]):
         held = world.image.leaders[action.partition]
         epoch = f"epoch {held.epoch}"
         led = held.leader != NOBODY
-        yield "leader", f"Broker {held.leader}, {epoch}" if led else f"nobody, {epoch}"
+        yield "leader", f"Broker {held.leader}, {epoch}" if led else f"no leader, {epoch}"
         yield "replicas", render_list(tuple(f"Broker {b}" for b in held.replicas))
         yield f"Broker {action.to}", "up" if action.to in world.up else "down"
         yield "records not replicated", str(_unreplicated_count(world.logs[action.partition]))

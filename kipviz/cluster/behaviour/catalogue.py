@@ -34,6 +34,9 @@ BEHAVIOURS: tuple[AnyBehaviour, ...] = (
 )
 BEHAVIOUR_OF: dict[type[Action], AnyBehaviour] = {each.action: each for each in BEHAVIOURS}
 
+SPENT_AS: dict[str, str] = {each.spends: each.spent_as for each in BEHAVIOURS if each.spends}
+"""What each field of a fault budget allows, in words."""
+
 # All verbs, once each: a crash is a broker's or a client's.
 VERBS: tuple[Verb, ...] = tuple(dict.fromkeys(verb for each in BEHAVIOURS for verb in each.verbs))
 

@@ -32,6 +32,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import (
+    begin_sentence,
     render_list,
     request_name,
     short_name,
@@ -223,8 +224,7 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
         turn.applications = turn.applications.set(name, app)
 
     def sentence(self, world: World, action: ClientTimer) -> str:
-        timer = action.timer.words
-        return f"{timer[0].upper()}{timer[1:]} of {who(action.source)} is over."
+        return f"{begin_sentence(action.timer.words)} of {who(action.source)} ends."
 
     def looks_at(self, world: World, action: ClientTimer) -> Iterable[Guard]:
         yield "timer", action.timer.words

@@ -10,6 +10,9 @@ from kipviz.messages.apis.api import leading_role
 from kipviz.messages.message import Message
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
+CLIENTS = frozenset({"producer", "consumer", "member", "session", "admin"})
+"""The clients that are called after their kind; a process names its further ones as it likes."""
+
 
 def thread_of(action: Step | TimeOutCall) -> str:
     """Return the name of the thread that continues or returns: a process, or one of its further threads."""
@@ -52,7 +55,16 @@ def who(source: str) -> str:
             "initializer": "group coordinator",
         }
         return f"the {roles.get(part, part)} on Broker {host[1:]}"
-    return f"client {host}" if part.isdigit() else f"the {part} of {host}"
+    if part.isdigit():
+        return f"client {host}"
+    kind = part.partition("-")[0]
+    return f"the {part} of {host}" if kind in CLIENTS else f"the client {part} of {host}"
+
+
+def begin_sentence(words: str) -> str:
+    """Return words with a capital, but for a setting's name, such as max.block.ms."""
+    first = words.partition(" ")[0]
+    return words if "." in first else words[0].upper() + words[1:]
 
 
 def short_name(partition: str) -> str:

@@ -218,7 +218,7 @@ class GivingUp(Behaviour[GiveUp]):
         waiting = [type(e.message).__name__ for e in connection.requests]
         yield "not read by the broker yet", render_list(tuple(waiting))
         busy = connection.serving
-        yield "the broker works on", type(busy.message).__name__ if busy else "nothing"
+        yield "the broker handles", type(busy.message).__name__ if busy else "nothing"
         yield "request time-outs left", str(world.budget.request_timeout)
 
     def deadline_cause(self, action: GiveUp) -> Cell:
@@ -294,7 +294,7 @@ class Cutting(Behaviour[Cut]):
         "NetworkClient.poll, Selector.poll",
     )
     spends = "cut"
-    spent_as = "cuts"
+    spent_as = "network partitions"
 
     def why_not(self, model: Model, world: World, action: Cut) -> str | None:
         return why_no_cut(model.spec, world, action)
@@ -314,8 +314,11 @@ class Cutting(Behaviour[Cut]):
 
     def looks_at(self, world: World, action: Cut) -> Iterable[Guard]:
         yield "messages delayed", between(world, network_partition.across(action.one, action.other))
-        yield "other cuts", render_list(tuple(both(a, b) for a, b in world.cuts if a != b))
-        yield "cuts left", str(world.budget.cut)
+        yield (
+            "other network partitions",
+            render_list(tuple(both(a, b) for a, b in world.cuts if a != b)),
+        )
+        yield "network partitions left", str(world.budget.cut)
 
     def name(self, world: World, action: Cut) -> ActionName:
         return ActionName(self.verbs[0], (both(action.one, action.other),))
@@ -356,15 +359,13 @@ class Healing(Behaviour[Heal]):
         if not are_two(one, other):
             said = f"{hosts_in_words(one)} and {hosts_in_words(other)} can reach each other again{but}."
             return said[0].upper() + said[1:]
-        if apart:
-            return f"The network partition of {one} and {other} heals{but}."
-        return f"{one} and {other} can talk again."
+        return f"The network partition of {one} and {other} heals{but}."
 
     def looks_at(self, world: World, action: Heal) -> Iterable[Guard]:
         apart = network_partition.still_apart(world, action)
         facing = network_partition.across(action.one, action.other)
         yield "messages that resume", between(world, tuple(p for p in facing if p not in apart))
-        yield "cut apart", both(action.one, action.other)
+        yield "partitioned", both(action.one, action.other)
         if apart:
             yield "still separated by another partition", pairs_in_words(apart)
 
@@ -384,7 +385,7 @@ class Pausing(Behaviour[Pause]):
     place = 180
     clause = Clause(
         "pause",
-        "KIP-98 Zombie fencing: a process that stands still and comes back",
+        "KIP-98 Zombie fencing: a process that pauses and continues",
         SHIPPED,
         "NetworkClient.poll, SystemTimer: what is late is done late",
     )
@@ -438,7 +439,7 @@ class Resuming(Behaviour[Resume]):
         turn.cuts = tuple(c for c in turn.cuts if c != (action.host, action.host))
 
     def sentence(self, world: World, action: Resume) -> str:
-        return f"{action.host} resumes with everything it knew before."
+        return f"{action.host} resumes with the state that it had before."
 
     def looks_at(self, world: World, action: Resume) -> Iterable[Guard]:
         yield "messages it reads now", messages_to(world, action.host)

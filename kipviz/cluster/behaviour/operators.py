@@ -271,7 +271,7 @@ class InstallingRelease(Behaviour[InstallRelease]):
         return f"An operator stops Broker {action.broker} and installs {action.release} on it."
 
     def looks_at(self, world: World, action: InstallRelease) -> Iterable[Guard]:
-        yield "binary now", world.image.release_of(action.broker).name
+        yield "release now", world.image.release_of(action.broker).name
         levels = world.image.features
         yield TRANSACTION_VERSION.name, str(levels.transaction_version)
         yield "share.version", str(levels.share_version)

@@ -24,7 +24,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
-from kipviz.cluster.behaviour.naming import partition_of, render_list, short_name
+from kipviz.cluster.behaviour.naming import begin_sentence, partition_of, render_list, short_name
 from kipviz.cluster.timing import role_delays, timer_deadlines
 from kipviz.cluster.timing.clock import Deadline, Due, Place
 from kipviz.cluster.timing.deadlines import scan_overdue
@@ -271,7 +271,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
             yield "pending transition", known.pending_state.value if known.pending_state else "none"
             yield TRANSACTION_TIMEOUT_MS.name, str(known.timeout_ms)
             yield "epoch", str(known.producer_epoch)
-            yield "enlisted", render_list(tuple(map(short_name, known.partitions)))
+            yield "partitions", render_list(tuple(map(short_name, known.partitions)))
         yield "timeouts left", str(world.budget.time_out)
 
     def detail(self, world: World, action: TimeOutTransaction) -> str:
@@ -343,8 +343,7 @@ class RunningOut(Behaviour[RunOut]):
             turn.notify(partition)  # a waiting reader continues after the deleted records
 
     def sentence(self, world: World, action: RunOut) -> str:
-        timer = action.timer.words
-        return f"{timer[0].upper()}{timer[1:]} expires on Broker {action.broker}."
+        return f"{begin_sentence(action.timer.words)} expires on Broker {action.broker}."
 
     def looks_at(self, world: World, action: RunOut) -> Iterable[Guard]:
         yield "timer", action.timer.words
@@ -410,8 +409,7 @@ class EndingDelay(Behaviour[DelayOver]):
         turn.carry_out(key, role_delays.over(role, action.delay, on))
 
     def sentence(self, world: World, action: DelayOver) -> str:
-        delay = action.delay.words
-        return f"{delay[0].upper()}{delay[1:]} is over on Broker {action.broker}."
+        return f"{begin_sentence(action.delay.words)} ends on Broker {action.broker}."
 
     def looks_at(self, world: World, action: DelayOver) -> Iterable[Guard]:
         yield "waited for", action.delay.words

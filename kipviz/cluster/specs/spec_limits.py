@@ -266,4 +266,4 @@ def _twice(*lists: tuple[str, str, list[str]]) -> Iterator[str]:
     for kind, done, names in lists:
         again = next((name for name, times in Counter(names).items() if times > 1), None)
         if again is not None:
-            yield f"each {kind} {done} once: {again} stands there twice"
+            yield f"each {kind} {done} once: {again} is there twice"

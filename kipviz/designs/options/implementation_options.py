@@ -129,7 +129,7 @@ def of_a_noted_transaction(noted: bool) -> bool:
     return True
 
 
-# -- unanswered_vote: What becomes of a vote for which the state that a refresh reads has no batch? --
+# -- unanswered_vote: What happens to a TX_PENDING record that a refresh does not find in the durable state? --
 
 
 def dropped_with_the_share_partition() -> bool:
@@ -289,7 +289,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "unanswered_vote",
-        "What becomes of a vote for which the state that a refresh reads has no batch?",
+        "What happens to a TX_PENDING record that a refresh does not find in the durable state?",
         "as implemented",
         True,
         (
@@ -297,7 +297,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
                 "dropped_with_the_share_partition",
                 dropped_with_the_share_partition,
                 OURS,
-                "a repair: a reset of the group leaves no batch of the vote, and often the same state epoch",
+                "a repair: a reset of the group leaves no batch of the acknowledgement, and often the same state epoch",
             ),
             Option("stays_pending", stays_pending, DRAFT, LATE),
         ),
@@ -314,7 +314,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
                 "decisions_stay",
                 decisions_stay,
                 OURS,
-                "a consumer that is not told what became of its decisions, as in KIP-1289 Pseudo code",
+                "a consumer that does not learn the outcome of its decisions, as in KIP-1289 Pseudo code",
             ),
         ),
         drains,

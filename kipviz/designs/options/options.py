@@ -31,7 +31,7 @@ from kipviz.messages.shares.share_groups import AcknowledgementBatch, Acknowledg
 from kipviz.records.placement import share_partition_key
 from kipviz.records.share_group_state import RecordState, StagedBatch
 
-# -- staged_acks: What part of an acknowledgement is durable before the producer is told that it is staged? --
+# -- staged_acks: What part of an acknowledgement is durable before the response to the producer? --
 
 
 def share_group_state(staged: tuple[StagedBatch, ...]) -> tuple[StagedBatch, ...]:
@@ -298,7 +298,7 @@ __all__ = ["KAFKAS_OWN", "SLOTS", "STATUSES", "Option", "Slot", "UnknownDesign"]
 SLOTS: tuple[Slot, ...] = (
     Slot(
         "staged_acks",
-        "What part of an acknowledgement is durable before the producer is told that it is staged?",
+        "What part of an acknowledgement is durable before the response to the producer?",
         "E",
         True,
         (

@@ -366,7 +366,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
         "B17",
         False,
         (
-            Option("it_is_noted", it_is_noted, OURS, "KIP-890: brokers enlist"),
+            Option("it_is_noted", it_is_noted, OURS, "KIP-890: brokers add partitions"),
             Option(
                 "it_is_sent_all_the_same",
                 it_is_sent_all_the_same,

@@ -106,7 +106,7 @@ LEARNING = (
     "as if at once"
 )
 FENCED = (
-    "NOT MODELLED: a leader that has lost its share-partition still lets the locks run out that it gave, and writes that as "
+    "NOT MODELLED: a leader that has lost its share-partition still lets its acquisition locks expire, and writes that as "
     "long as the share coordinator has heard of no newer leader"
 )
 # The states of a record after its acquisition lock has expired.

@@ -530,6 +530,6 @@ def _not_possible(node: ast.AST) -> NoReturn:
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
         node = node.value
     if isinstance(node, ast.Break | ast.Continue):
-        refuse(node, f"{type(node).__name__.lower()!r} stands in a 'while True:'.")
+        refuse(node, f"{type(node).__name__.lower()!r} is in a 'while True:'.")
     named, why = _WHY_NOT.get(type(node), (shorten_input(ast.unparse(node)), "it calls no client"))
     refuse(node, f"{named!r} is not in a program: {why}. Possible: {POSSIBLE}.")

@@ -31,7 +31,7 @@ RESPONSES: tuple[tuple[str, str], ...] = (
     ("at PREPARE_COMMIT (Kafka)", "repaired"),
     ("at COMPLETE_COMMIT", f"repaired+{AT_COMPLETION}"),
     (
-        "at COMPLETE_COMMIT, and the leader is told the outcome",
+        "at COMPLETE_COMMIT, and the leader is notified of the outcome",
         f"repaired+{AT_COMPLETION}+outcome_news=the_coordinator_tells",
     ),
     ("at PREPARE_COMMIT, markers that do not resolve (finding I)", "finding-I"),

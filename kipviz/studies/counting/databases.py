@@ -36,13 +36,13 @@ PROMPT, HASTY = "messages first", "the application first"
 LONGEST = 200
 # the difference, the design, the story.
 RIVALS = (
-    ("waits for the vote, which is in the log (repaired)", "repaired", APART),
+    ("waits for the staging, which is in the log (repaired)", "repaired", APART),
     (
         "a prepareTransaction() that flushes alone",
         "repaired+prepare_waits=for_batches_alone",
         APART,
     ),
-    ("a vote in memory (findings E and X5)", "finding-X5", TOGETHER),
+    ("a staging in memory (findings E and X5)", "finding-X5", TOGETHER),
 )
 
 

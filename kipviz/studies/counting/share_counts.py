@@ -49,14 +49,14 @@ def follow_rejected() -> Table:
     )
     copy = "producer.send(deadLetter(record));"
     rivals = (
-        ("REJECT, the vote in the log, then commit", "repaired", programs.REJECT_COMMIT, ""),
+        ("REJECT, staged in the log, then commit", "repaired", programs.REJECT_COMMIT, ""),
         (
             "the same, and a connection breaks",
             "repaired",
             programs.REJECT_COMMIT,
             "lose_connection=1",
         ),
-        ("REJECT, the vote in memory, then commit", memory, programs.REJECT_COMMIT, ""),
+        ("REJECT, staged in memory, then commit", memory, programs.REJECT_COMMIT, ""),
         ("REJECT, then abort", "repaired", programs.REJECT_ABORT, ""),
         (f"{copy} and ACCEPT in the transaction", "repaired", programs.COPY_COMMIT, ""),
         (

@@ -40,7 +40,7 @@ STUDIES: tuple[Study, ...] = (
         "Who keeps a prepared transaction alive?",
         "KIP-1309 TxnHeartbeat (draft); KIP-939, where prepared is known to the client alone",
         "Whether a coordinator that aborts a silent owner's transaction aborts what the database has "
-        "committed. What the exception costs: readers wait for as long as nobody comes back, as they do "
+        "committed. What the exception costs: readers wait until a process recovers the transaction, as they do "
         "without heartbeats (counted in B21).",
         "kip-1309-small",
         "crash_client=1,run_out=1",
@@ -76,7 +76,7 @@ STUDIES: tuple[Study, ...] = (
                 "kip-939-small-kafka-first-commits",
             ),
             Rival(
-                "Kafka; the database votes after Kafka's flush",
+                "Kafka; the database prepares after Kafka's flush",
                 "kip-939",
                 "kip-939-small-votes-swapped",
             ),
@@ -88,7 +88,7 @@ STUDIES: tuple[Study, ...] = (
                     ("the database, then an initialize() that keeps (not on the page)", "keeps"),
                     ("Kafka; what is in doubt is rolled back", "undoes"),
                     ("Kafka; what is in doubt is resumed and committed (4.5)", "commits"),
-                    ("Kafka; the same, and the database votes last", "swapped"),
+                    ("Kafka; the same, and the database prepares last", "swapped"),
                 )
             ),
         ),

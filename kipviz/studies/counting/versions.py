@@ -63,7 +63,7 @@ VERSION_STUDIES: tuple[Study, ...] = (
         "is called for it. Then with a prepared transaction (KIP-939): the process crashes, the level "
         "changes, and the next process asks to keep the transaction. That keepPreparedTxn is refused below "
         "version 2 is our inference, because KIP-939 does not speak of older versions. Below the searches: what two "
-        "recoveries of one checkpoint are told, by the version in which they end the transaction. A token "
+        "recoveries of one checkpoint receive, by the version in which they end the transaction. A token "
         "that remembers the version is what FLINK-40689 asks for.",
         SMALL,
         "upgrade=1,lose_connection=1",

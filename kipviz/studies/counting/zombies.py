@@ -47,7 +47,7 @@ RIVALS = (
         DRAFT,
         f"{DRAFT}+older_generation=no_generation_is_known",
     ),
-    ("share group: the vote pins the record", SHARE, "repaired"),
+    ("share group: staging pins the record", SHARE, "repaired"),
     ("share group: the lock runs on", SHARE, "repaired+lock_expiry=back_to_available"),
 )
 

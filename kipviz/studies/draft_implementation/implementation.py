@@ -51,7 +51,7 @@ ITERATIONS: dict[str, str] = {
     "repaired": "repaired",
 }
 FAULTS = ("", "time_out=1", "move_leader=1", "crash_client=1")
-NOTHING, NO_FAULT, TIMERS = "-", "no fault", "timers that ran out"
+NOTHING, NO_FAULT, TIMERS = "-", "no fault", "timers that expired"
 
 
 class Case(Value, frozen=True):

@@ -75,7 +75,7 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-D",
         "One producer id and one epoch, regardless of how many clients use the session.",
         "6.2; 2.3 refuses no second producer",
-        "Each producer counts its own sequence numbers. The leader takes the second producer's batch for a duplicate of "
+        "Each producer counts its own sequence numbers. The leader treats the second producer's batch as a duplicate of "
         "the first one's, responds NONE and appends nothing.",
         "kip-1310-many-senders",
         "kip-1310-silent-loss",
@@ -130,9 +130,9 @@ FINDINGS: tuple[Finding, ...] = (
     ),
     Finding(
         "1310-I",
-        "The database votes first, and Kafka commits first: 'Recovery-friendly'.",
+        "The database prepares first, and Kafka commits first: 'Recovery-friendly'.",
         "4.5",
-        "Nothing records the decision. After a crash between the two votes the next process resumes "
+        "Nothing records the decision. After a crash between the two prepare steps the next process resumes "
         "and commits a transaction that holds no record, and the database follows.",
         "repaired",
         "kip-1310-small-commits",

@@ -124,5 +124,5 @@ def raised_by_a_commit() -> str:
     written, repaired = (measure_run(name, commits=True) for name in (AS_WRITTEN, "repaired"))
     return (
         f"as written {written.expired} of {written.staged} records of an undisturbed commit leave "
-        f"TX_PENDING because their lock ran out; repaired: {repaired.expired} of {repaired.staged}"
+        f"TX_PENDING because their lock expired; repaired: {repaired.expired} of {repaired.staged}"
     )

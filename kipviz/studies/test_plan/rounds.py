@@ -55,7 +55,7 @@ WAYS = (
     Way("the same, with markers that resolve", "as-written+marker_epoch=at_least"),
     Way("share group, KIP-1289 repaired", "repaired"),
     Way(
-        "the same, and the leader is told the outcome (study B2)",
+        "the same, and the leader is notified of the outcome (study B2)",
         "repaired+outcome_news=the_coordinator_tells",
     ),
     Way("share group in a session (KIP-1310, repaired)", "repaired", "kip-1310-share-session"),

@@ -211,7 +211,7 @@ def redelivery(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a va
         f"after an abort: {OTHER_MEMBER}",
         f"after a crash: {RESTARTED}",
         f"after a crash: {OTHER_MEMBER}",
-        "timers that ran out before that last one",
+        "timers that expired before that last one",
     )
     return heads, tuple(rows)
 
@@ -232,7 +232,7 @@ def abort_delays(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a 
         "design",
         f"abortTransaction() to the poll() of {SAME}",
         f"to the poll() of {OTHER_MEMBER}",
-        "timers that ran out until then",
+        "timers that expired until then",
     )
     return heads, tuple(rows)
 

@@ -46,7 +46,7 @@ STEPS_MAX = 2_000
 # session.timeout.ms when the KIP was written, and since Kafka 3.0 (KIP-735).
 SESSIONS_MS = (10_000, 45_000)
 RIVALS = (
-    ("before 2.5: nobody waits", "before-447"),
+    ("before 2.5: no client waits", "before-447"),
     ("first draft: the old transaction is aborted", STORY),
     (
         "first draft, read so that it has to time out",
@@ -75,7 +75,7 @@ def takeover() -> Table:
     heads = (
         "rival",
         "design",
-        *(f"stands still, session.timeout.ms {ms(each)}" for each in SESSIONS_MS),
+        *(f"is paused, session.timeout.ms {ms(each)}" for each in SESSIONS_MS),
         "the old owner's commit",
         "harm",
     )

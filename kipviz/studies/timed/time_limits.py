@@ -25,8 +25,8 @@ from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, co
 
 PINNED, TAKES_BACK = "repaired", "finding-D"
 LABELS = {
-    PINNED: "votes are pinned (repaired)",
-    TAKES_BACK: "a lock may take a vote back (the text)",
+    PINNED: "staged records are pinned (repaired)",
+    TAKES_BACK: "a lock may release a staged record (the text)",
 }
 STEP_MS = 5_000
 LONGEST_MS = 90_000
@@ -143,7 +143,7 @@ OUTLIVING = {
 def _abort_rows(design: str, aborts: int, limit: int, tell: Tell) -> tuple[Row, ...]:
     """Return what happens to a record after some aborts under a delivery limit, in words."""
     lives = outlives(design, aborts, limit, tell)
-    what = "is delivered again" if lives else "is archived, though nobody failed"
+    what = "is delivered again" if lives else "is archived, though no consumer failed"
     asked = design == GIVES_BACK or Limits(deliveries=limit, aborts=aborts).outlives_aborts
     same = "as the rule says" if asked == lives else "not as the rule says"
     return ((OUTLIVING[design], str(aborts), str(limit), what, same),)
@@ -166,8 +166,8 @@ DELIVERIES = Study(
     "deliveries",
     "How many aborts does a record outlive?",
     "KIP-932 group.share.delivery.count.limit; KIP-1289 Test Plan; finding M",
-    "Whether a record is archived because transactions aborted that nobody had failed in: every "
-    "interleaving on a timed clock in which its locks may run out. The rule is delivery limit > aborts in a row.",
+    "Whether a record is archived because of aborted transactions in which no consumer failed: every "
+    "interleaving on a timed clock in which its locks may expire. The rule is delivery limit > aborts in a row.",
     parts=OUTLIVING_PARTS,
 )
 

@@ -38,7 +38,7 @@ WORDS = {
     "share.version": ("needs", "finalized"),
     "request version": ("version", "instead of"),
     "rights": ("of", "allowed:"),
-    "answer of the coordinator": ("asked about", "told"),
+    "answer of the coordinator": ("request about", "response:"),
     "kind of group": ("request", "kind:"),
     "answer for several requests": ("sent as", "instead of"),
     "members": ("at most", "has"),
@@ -71,7 +71,7 @@ WORDS = {
     "log start offset": ("reads from", "log starts at"),
     "room for records": ("asks for", "room for"),
     "attempts": ("at most", "made:"),
-    "epoch of the acknowledgement": ("marker", "vote"),
+    "epoch of the acknowledgement": ("marker", "acknowledgement"),
     "group coordinator": ("this is Broker", "leader: Broker"),
     "acknowledged": ("of", "result:"),
     "fetched": ("of", "result:"),
@@ -110,7 +110,7 @@ def rows(made: Iterable[Checked]) -> tuple[tuple[str, str], ...]:
 
 def _leader(check: Check, shard: str) -> tuple[str, str]:
     """Return the partition that a request is about, and its leader, in words."""
-    who = f"Broker {words(check.found)}" if check.found != NOBODY else "nobody"
+    who = f"Broker {words(check.found)}" if check.found != NOBODY else "none"
     if check.found != check.asked:
         who = f"{who}, not this one"
     refused = f" → {check.error.name}" if check.error is not Errors.NONE else ""

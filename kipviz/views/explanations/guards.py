@@ -197,7 +197,7 @@ def _sending(world: World, action: Send) -> Iterator[Guard]:
         return
     broker = dispatch.destination(client, request, world.image)
     yield "next request", type(request).__name__
-    yield "goes to", f"Broker {broker}" if broker != NOBODY else "nobody"
+    yield "goes to", f"Broker {broker}" if broker != NOBODY else "none"
     connection = world.connections.get((action.source, broker))
     under_way = len(connection.requests) if connection is not None and connection.open else 0
     yield "requests on this connection", str(under_way)

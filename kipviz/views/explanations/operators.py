@@ -76,7 +76,7 @@ def _list_facts(message: Message) -> Iterator[tuple[str, str]]:
             for p in found:
                 since = f"open since offset {p.start_offset}" if p.start_offset >= 0 else "not open"
                 last = p.last_timestamp_ms
-                heard = "" if last == NO_TIMESTAMP else f", last heard at {ms(last)}"
+                heard = "" if last == NO_TIMESTAMP else f", last batch at {ms(last)}"
                 yield f"producer id {p.producer_id}", f"epoch {p.producer_epoch}, {since}{heard}"
         case ShareGroupDescribeResponse(groups=(share_group,)) if share_group.state:
             yield "state", f"{share_group.state}, group epoch {share_group.epoch}"

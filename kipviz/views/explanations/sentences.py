@@ -74,7 +74,7 @@ from kipviz.views.tones import CALM, GONE, TONE_OF_RECORD, TONE_OF_STATE, WARNIN
 
 DATABASE_WORDS = {
     "written": "is written, not committed",
-    "prepared": "is prepared: it waits for its outcome, whatever crashes",
+    "prepared": "is prepared: it survives a crash and waits for its outcome",
     "committed": "is committed",
     "rolled back": "is rolled back",
 }
@@ -108,11 +108,11 @@ def summary(message: Message) -> str:
             return f"markers · {len(message.markers)} transactions"
         return f"marker {'COMMIT' if first.committed else 'ABORT'} · epoch {first.producer_epoch}"
     if isinstance(message, AddPartitionsToTxn) and len(message.transactions) > 1:
-        return f"enlist · {len(message.transactions)} transactions"
+        return f"add partitions · {len(message.transactions)} transactions"
     if isinstance(message, AddPartitionsToTxnResponse) and len(message.results) > 1:
         refused = [each.error for each in message.results if each.error]
         of = f"{len(message.results)} transactions"
-        return f"{len(refused)} of {of} refused" if refused else f"enlisted · {of}"
+        return f"{len(refused)} of {of} rejected" if refused else f"partitions added · {of}"
     if isinstance(message, AddPartitionsToTxn) and message.transactions[0].verify_only:
         return "verify partition"
     short = api_of(message).words[message.IS_RESPONSE]
@@ -177,7 +177,7 @@ def _opening(before: World, action: ClusterAction) -> str:
         return sentence_of(before, action)
     message = on_wire(before, action)
     if action.way == "request":
-        return f"Broker {action.broker} takes {request_name(message)} from {who(action.source)}."
+        return f"Broker {action.broker} receives {request_name(message)} from {who(action.source)}."
     asks = who(action.source)
     return f"{asks[0].upper()}{asks[1:]} receives {_answer_words(message)}."
 
@@ -230,8 +230,9 @@ def _fact(event: Event) -> str:
             )
         case BatchAppended(partition=partition, base_offset=offset, control=control):
             if control:
-                return f"{'An' if control == ABORT else 'A'} {control} marker stands in {partition} at offset {offset}."
-            return f"{partition} grows to offset {offset + max(len(event.records), 1) - 1}."
+                article = "An" if control == ABORT else "A"
+                return f"{article} {control} marker is appended to {partition} at offset {offset}."
+            return _render_batch(partition, offset, len(event.records))
         case OffsetStaged() | OffsetCommitted():
             how = "pending" if isinstance(event, OffsetStaged) else "committed"
             return f"Offset {event.offset} of {event.group_id} for {event.partition} is {how}."
@@ -248,7 +249,7 @@ def _fact(event: Event) -> str:
             return f"{partition} is loaded for {event.group_id}; its start offset is {start}."
         case AcknowledgementsCompleted(partition=partition, first=first, last=last):
             which = f"@{first}" if first == last else f"@{first}-{last}"
-            word = "durable" if event.error == "NONE" else f"refused, {event.error}"
+            word = "durable" if event.error == "NONE" else f"rejected, {event.error}"
             return f"The callback of {event.application} is called for {partition}{which}: {word}."
         case LockRenewed(partition=partition, first=first, last=last):
             which = f"@{first}" if first == last else f"@{first}-{last}"
@@ -276,6 +277,13 @@ def _fact(event: Event) -> str:
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
     return _of_share_state(event)
+
+
+def _render_batch(partition: str, offset: int, records: int) -> str:
+    if records <= 1:
+        return f"A record is appended to {partition} at offset {offset}."
+    last = offset + records - 1
+    return f"{records} records are appended to {partition} at offsets {offset}-{last}."
 
 
 def _of_process(event: DatabaseChanged | SessionGiven) -> str:
@@ -320,7 +328,7 @@ def _of_group(event: ClassicGroupMoved | OffsetsExpired | GenerationSeen) -> str
         told = f"The offsets of {event.group_id} for {what} are deleted." if what else ""
         gone = f"The group {event.group_id} is deleted." if event.deleted else ""
         return " ".join(part for part in (told, gone) if part)
-    who = " and ".join(event.members) or "nobody"
+    who = " and ".join(event.members) or "no members"
     return (
         f"{event.group_id} goes from {event.before} to {event.after}: generation "
         f"{event.generation}, with {who}."

@@ -188,7 +188,7 @@ class ProposedMetrics:
         if self._timed:
             return f"not yet: pending for {self.pending_ms / 1000:g} s", "pending"
         steps = self._step - self._since[0]
-        return f"pending since {steps} steps; without a clock nobody can say how long", "pending"
+        return f"pending since {steps} steps; without a clock the time is unknown", "pending"
 
     def _residency(self) -> str:
         """Render the histogram of each share-partition separately, as the follow-up KIP wants it."""

@@ -188,7 +188,7 @@ def _call(app: Application, world: World) -> Row:
         if host_of(source) == app.name and connection.open:
             places += [f"{_name(e)} is in flight to B{broker}" for e in connection.requests]
             if connection.serving is not None:
-                places.append(f"B{broker} works on {_name(connection.serving)}")
+                places.append(f"B{broker} handles {_name(connection.serving)}")
             for envelope in connection.responses:
                 back = True
                 places.append(f"{_name(envelope)} of B{broker} is on its way")

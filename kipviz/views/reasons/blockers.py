@@ -125,7 +125,7 @@ def why_log_is_blocked(world: World, log: PartitionLog) -> Hold | None:
     if lso == log.high_watermark or topic_of(log.name) in INTERNAL_TOPICS:
         return None
     reason = _unstable(world, log)
-    text = f"The last stable offset of {short_name(log.name)} stays at {lso}, and the log goes further: read_committed consumers see nothing from there on."
+    text = f"The last stable offset of {short_name(log.name)} stays at {lso}, before the end of the log: read_committed consumers read nothing from there on."
     see = ((f"log:{log.name}", f"offset {lso}"),)
     return _hold(f"log:{log.name}", ("LSO",), reason.after(text, see=see))
 
@@ -212,7 +212,7 @@ def _reason_undecided(world: World, broker: int, known: TransactionMetadata) -> 
         text = f"It is appending {known.pending_state.value}, which has to reach every in-sync replica."
         return Reason((text,), "its log is replicated.", SOON)
     timeout = (
-        f"{TRANSACTION_TIMEOUT_MS.name} ({known.timeout_ms // 1000} s) runs out for {name} and Broker "
+        f"{TRANSACTION_TIMEOUT_MS.name} ({known.timeout_ms // 1000} s) expires for {name} and Broker "
         f"{broker} aborts it{remaining_time.of_transaction(world, name)}"
     )
     app = _application(world, name)
@@ -245,7 +245,7 @@ def _marker(world: World, broker: int, known: TransactionMetadata, partition: st
         home = world.image.home_of_transactions(known.transactional_id)
         return Reason(
             (
-                f"A marker failed with a fatal error, and the coordinator gave up: no marker will be sent for {where}.",
+                f"A marker failed with a fatal error, and the coordinator does not retry: no marker will be sent for {where}.",
             ),
             f"{home} is loaded again (its leader moves or restarts), which resends all markers.",
             SOMEONE,
@@ -419,11 +419,11 @@ def _pending(
         return Reason(
             (
                 *decided,
-                f"Its marker stands in {short_name(home)} with epoch {marker}, but this design resolves an acknowledgement only by a marker of epoch {epoch}: it never matches, and no other marker will come.",
+                f"Its marker is in {short_name(home)} with epoch {marker}, but this design resolves an acknowledgement only by a marker of epoch {epoch}: it never matches, and no other marker will come.",
             ),
             "nothing in this design frees it. Design repaired accepts the marker of the next epoch.",
             NEVER,
-            (*see, (f"state:{home}", "votes")),
+            (*see, (f"state:{home}", "transactional acknowledgements")),
         )
     if share_timers.why_no_refresh(role, share.key, on) is None:
         return Reason(

@@ -65,7 +65,7 @@ class Reason(Value, frozen=True):
         return self.but(chain=(*sentences, *self.chain), see=(*see, *self.see))
 
 
-AT_WORK = Reason(("It is handling the request.",), "it answers.", SOON)
+AT_WORK = Reason(("It is handling the request.",), "it responds.", SOON)
 
 
 def locate_on_connection(

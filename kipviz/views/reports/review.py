@@ -228,8 +228,8 @@ def corners_blocks(all_told: Iterable[Told]) -> Blocks:
     how = (
         "One run each, in the order of the KIP; another order of the same events may end differently. “Exactly once” is "
         "judged to the end of the run and along one continuation of it, without a fault: where nothing else can happen, "
-        f"acquisition locks, {TRANSACTION_TIMEOUT_MS.name} and the sessions of silent members run out. “Pending” is what is open "
-        "at the end of the run: “resolved” if some continuation without a new fault closes it, with timers that run out "
+        f"acquisition locks, {TRANSACTION_TIMEOUT_MS.name} and the sessions of silent members expire. “Pending” is what is open "
+        "at the end of the run: “resolved” if some continuation without a new fault closes it, with timers that expire "
         "at any time and repairs of what is down; otherwise all of them were tried and none does, or it is “undecided”."
     )
     return TextTable("corner cases of KIP-1289", heads, tuple(rows)), Paragraph(how)

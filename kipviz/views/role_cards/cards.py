@@ -159,7 +159,7 @@ class Cards:
         for broker in self._spec.brokers:
             self._of_broker(broker)
         self._add(
-            CardHead("leaders", "Who leads what", "the controller", "facts", None, 90),
+            CardHead("leaders", "Partition leaders", "the controller", "facts", None, 90),
             lambda w: (w.image,),
             coordinators.leaders,
         )

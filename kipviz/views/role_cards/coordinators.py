@@ -21,7 +21,7 @@ from kipviz.views.tones import CALM, WARNING, tone_of_transaction
 def offsets(role: BrokerRole | None) -> Card:
     """Return what a group has committed, and what is pending in a transaction."""
     if not isinstance(role, GroupCoordinator):
-        return facts([("coordinator", "nobody", "gone")])
+        return facts([("coordinator", "none", "gone")])
     if role.loading:
         return facts([("coordinator", "loading", "warning")])
     rows: list[Fact] = []
@@ -92,7 +92,7 @@ def transaction(
 ) -> Card:
     """Return what the coordinator knows of one transactional id; `loading` is None without a coordinator."""
     if loading is None:
-        return facts([("coordinator", "nobody", "gone")])
+        return facts([("coordinator", "none", "gone")])
     if loading:
         return facts([("coordinator", "loading", "warning")])
     if known is None:
@@ -130,7 +130,7 @@ def leaders(image: Image) -> Card:
     """Return the leader of every partition."""
     rows: list[Fact] = []
     for partition, held in image.leaders.items():
-        who = f"Broker {held.leader}" if held.leader >= 0 else "nobody"
+        who = f"Broker {held.leader}" if held.leader >= 0 else "no leader"
         tone = "calm" if held.leader >= 0 else "gone"
         rows.append((short_name(partition), f"{who}, epoch {held.epoch}", tone))
     return facts(rows)

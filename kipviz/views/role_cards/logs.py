@@ -225,7 +225,7 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
                 f"d{s.delivery_count}"
                 for s in record.staged
             )
-            return name_of(record.key), f"vote: {votes}"
+            return name_of(record.key), f"TX_PENDING: {votes}"
         case PassedOver():
             return record.key, "deleted" if record.kind == GONE else f"{record.kind}, not read here"
         case _:

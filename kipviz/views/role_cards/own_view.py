@@ -199,9 +199,7 @@ def _read(answer: object) -> Card:
     for place, row in enumerate(rows):
         label, value, tone = _row(row, place)
         if label in card:
-            raise _WrongAnswer(
-                f"returned two rows with the label {label!r}. Each label stands once."
-            )
+            raise _WrongAnswer(f"returned two rows with the label {label!r}. Use each label once.")
         card[label] = {"label": label, "value": value, "tone": tone, "order": place}
     return card
 

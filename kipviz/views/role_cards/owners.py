@@ -103,7 +103,9 @@ def _of_threads(producer: Producer) -> list[Fact]:
         for batch in producer.accumulator.stray
     ]
     for result in producer.manager.results:
-        threads = ", ".join(thread or "the first thread" for thread in result.threads) or "nobody"
+        threads = (
+            ", ".join(thread or "the first thread" for thread in result.threads) or "no thread"
+        )
         rows.append((f"waiting for {result.call}()", threads, "pending"))
     return rows
 
@@ -317,7 +319,7 @@ def _traffic(connection: Connection) -> str:
     if connection.requests:
         parts.append(f"out: {_names(connection.requests)}")
     if connection.serving is not None:
-        parts.append(f"being answered: {type(connection.serving.message).__name__}")
+        parts.append(f"handled: {type(connection.serving.message).__name__}")
     if connection.responses:
         parts.append(f"back: {_names(connection.responses)}")
     words = "; ".join(parts) or "nothing in flight"

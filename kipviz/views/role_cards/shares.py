@@ -129,7 +129,7 @@ def _lock(record: InFlight, rules: BrokerRules, left: int | None) -> str:
 def coordinator(role: BrokerRole | None) -> Card:
     """Return what is durable of every share-partition, and the undecided transactional acknowledgements."""
     if not isinstance(role, ShareCoordinator):
-        return facts([("coordinator", "nobody", "gone")])
+        return facts([("coordinator", "none", "gone")])
     if role.loading:
         return facts([("coordinator", "loading", "warning")])
     rows: list[Fact] = []
@@ -149,5 +149,7 @@ def coordinator(role: BrokerRole | None) -> Card:
             if vote.key == key
             for s in vote.staged
         )
-        rows.append(("votes", votes or "none", "pending" if votes else "calm"))
+        rows.append(
+            ("transactional acknowledgements", votes or "none", "pending" if votes else "calm")
+        )
     return facts(rows)

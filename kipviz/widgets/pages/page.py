@@ -113,7 +113,7 @@ def _module(code: str) -> tuple[str, str]:
     """Remove the export from the built module: inside a page its entry is used directly."""
     found = _EXPORT.search(code)
     if found is None or _MARKUP.search(code):
-        raise RuntimeError(f"{MODULE.name} cannot stand in a page: run `make front` again")
+        raise RuntimeError(f"{MODULE.name} cannot be in a page: run `make front` again")
     return code[: found.start()], found[1]
 
 

@@ -72,7 +72,7 @@ class Asking:
         """Take a choice at the cursor, as a click does, and move to its result.
 
         The choice is named by its id or by its words, as `possible` returns them. A network partition between sets of
-        hosts, of which there are too many to list, is named like "B1 B3 | B5 app-1 are cut apart".
+        hosts, of which there are too many to list, is named like "B1 B3 | B5 app-1 are partitioned".
 
         Raises:
             ValueError: if the choice is not possible here, with the reason.
@@ -171,7 +171,7 @@ class Asking:
 
         The words are one of `points`, or enough of it to identify one fault; it happens at the first moment that fits:
         "transaction coordinator crashes after PREPARE_COMMIT before marker". A network partition between sets of hosts
-        is written in full: "B1 app-1 | B3 are cut apart after PREPARE_COMMIT".
+        is written in full: "B1 app-1 | B3 are partitioned after PREPARE_COMMIT".
 
         Raises:
             ValueError: if the words match no fault or several, or it is not possible then, with the reason.
@@ -203,7 +203,7 @@ class Asking:
         """Partition the network at the cursor between every host of one set and every host of the other.
 
         The hosts of a set are named as on the lanes, "B1 B3 app-1" or a list; "*" is all the others.
-        It is one fault, and heals as one: `take("B1 B3 | B5 app-1 are joined")`.
+        It is one fault, and heals as one: `take("B1 B3 | B5 app-1 are connected again")`.
 
         Raises:
             ValueError: if a set is empty, names an unknown host, or shares a host with the other, or no network

@@ -128,6 +128,6 @@ APIS = (
         clause="KIP-98 Data Flow, step 1",
         kafka="KafkaApis.getCoordinator",
         answer_in="TransactionManager.FindCoordinatorHandler",
-        words=("who coordinates", "coordinator told"),
+        words=("find coordinator", "coordinator"),
     ),
 )

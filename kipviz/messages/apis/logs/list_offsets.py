@@ -168,7 +168,7 @@ APIS = (
         clause="KIP-98 ListOffsets version 2",
         kafka="Partition.fetchOffsetForTimestamp",
         answer_in="OffsetsRequestManager.resetPositionsIfNeeded",
-        words=("where does it begin, or end", "offset told"),
+        words=("list offsets", "offset"),
         by_name=True,
     ),
 )

@@ -447,7 +447,7 @@ APIS = (
         clause="KIP-932 InitializeShareGroupState",
         kafka="ShareCoordinatorShard.initializeState",
         answer_in="PersisterStateManager.InitializeStateHandler",
-        words=("init share state", "initialised"),
+        words=("initialize share state", "initialized"),
         since="4.1.0",
     ),
     Api(
@@ -509,7 +509,7 @@ APIS = (
         clause="none: KIP-1289 defers persistence to a follow-up KIP",
         kafka="none: our inference",
         answer_in="none: our inference",
-        words=("write vote", "vote written"),
+        words=("write TX_PENDING", "TX_PENDING written"),
         since="kip-1289",
     ),
     Api(
@@ -531,7 +531,7 @@ APIS = (
         clause="none: no draft has such a request (study B2)",
         kafka="none: our inference",
         answer_in="none: our inference",
-        words=("tell share state", "heard"),
+        words=("notify leader", "notified"),
         since="kip-1289",
     ),
     Api(
@@ -585,6 +585,6 @@ APIS = (
         clause="KIP-932 ReadShareGroupStateSummary; KIP-1226",
         kafka="ShareCoordinatorShard.readStateSummary",
         answer_in="PersisterStateManager.ReadStateSummaryHandler",
-        words=("sum up share state", "summary"),
+        words=("summarize share state", "summary"),
     ),
 )

@@ -319,7 +319,7 @@ APIS = (
         clause="KIP-98 AddPartitionsToTxnRequest; KIP-890, AddPartitionsToTxn version 5",
         kafka="TransactionCoordinator.handleAddPartitionsToTransaction",
         answer_in="AddPartitionsToTxnManager; TransactionManager.AddPartitionsToTxnHandler",
-        words=("enlist partition", "enlisted"),
+        words=("add partition", "partition added"),
         may_be_late=True,
         since="3.6",
     ),
@@ -371,7 +371,7 @@ APIS = (
         clause="KIP-98 AddOffsetsToTxnRequest",
         kafka="KafkaApis.handleAddOffsetsToTxnRequest",
         answer_in="TransactionManager.AddOffsetsToTxnHandler",
-        words=("enlist offsets", "enlisted"),
+        words=("add offsets", "offsets added"),
         may_be_late=True,
     ),
 )
