@@ -321,6 +321,6 @@ def _service_worker(into: Path) -> None:
     worker = into / "sw.js"
     text = worker.read_text(encoding="utf-8")
     text = text.replace("{{version}}", digest.hexdigest()[:16]).replace(
-        "{{files}}", json.dumps(first)
+        '["{{files}}"]', json.dumps(first)
     )
     _write(worker, text)

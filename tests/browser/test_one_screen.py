@@ -273,7 +273,7 @@ def test_the_list_of_branches_has_room_beside_the_tools(show, width, letters):
     assert by_place[-1][2] <= bar["x"] + bar["width"]
     branch = page.locator(".kv-branch")
     assert branch.bounding_box()["width"] >= 40 + 7 * letters
-    assert "B5 and B7 are cut apart" in branch.get_attribute("title")
+    assert "B5 and B7 are partitioned" in branch.get_attribute("title")
 
 
 @pytest.mark.parametrize("width", [592, 833, 1256])
@@ -421,7 +421,9 @@ def test_what_happens_to_a_client_itself_stands_before_what_happens_to_its_conne
     page.locator(".kv-head", has_text="app-1").click()
     words = page.locator(".kv-menu .kv-what").all_inner_texts()
     crash = words.index("app-1 crashes")
-    links = [k for k, each in enumerate(words) if "cut apart" in each or " loses " in each]
+    links = [
+        k for k, each in enumerate(words) if "partitioned" in each or " is disconnected " in each
+    ]
     assert links
     assert crash < min(links)
 

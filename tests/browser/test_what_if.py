@@ -150,8 +150,10 @@ def test_two_sets_of_hosts_are_chosen_by_keyboard_and_cut_apart(show, width):
     page.keyboard.type("one")
     page.get_by_role("button", name="all other hosts there").focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".kv-cut [role=status]")).to_have_text("app-1 B1 | B3 B4 B5 are cut apart")
-    both.press("cut apart")
+    expect(page.locator(".kv-cut [role=status]")).to_have_text(
+        "app-1 B1 | B3 B4 B5 are partitioned"
+    )
+    both.press("partition")
     expect(page.locator(".kv-note", has_text="partitioned from").first).to_be_visible()
     assert both.place() == [1, PREPARED + 1]
 
@@ -161,5 +163,5 @@ def test_a_cut_without_hosts_on_a_side_is_answered_on_the_page(show):
     both.page.keyboard.press("f")
     both.page.get_by_text("Partition the network").click()
     both.page.get_by_label("B1", exact=True).select_option("one side")
-    both.press("cut apart")
+    both.press("partition")
     expect(both.page.locator(".kv-error")).to_contain_text("at least one host on each side")

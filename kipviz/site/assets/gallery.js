@@ -1,7 +1,7 @@
 // Search and filters of the gallery, and of every long table: plain words, all of which must occur.
-const box = document.getElementById("find");
-const items = [...document.querySelectorAll("[data-words]")];
-const picks = [...document.querySelectorAll("select[data-filter]")];
+const box = /** @type {HTMLInputElement} */ (document.getElementById("find"));
+const items = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[data-words]")]);
+const picks = /** @type {HTMLSelectElement[]} */ ([...document.querySelectorAll("select[data-filter]")]);
 const count = document.getElementById("count");
 function filter() {
   const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -9,7 +9,7 @@ function filter() {
   for (const item of items) {
     const fits = words.every((word) => item.dataset.words.includes(word)) && picks.every((pick) => !pick.value || (item.dataset[pick.dataset.filter] ?? "").split("|").includes(pick.value));
     item.hidden = !fits;
-    seen += fits;
+    if (fits) seen++;
   }
   count.textContent = `${seen} of ${items.length}`;
   const asked = new URLSearchParams([["q", box.value], ...picks.map((pick) => [pick.dataset.filter, pick.value])].filter(([, value]) => value));

@@ -1,11 +1,15 @@
 // A story's page: the stepper draws the stored run at once, and the model answers when it is here.
+// @ts-expect-error: the build of the site puts the bundle here
 import stepper from "./stepper.js";
 import { unpack, whole } from "./unpack.js";
 
+/** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
 const root = new URL("./", import.meta.url);
 const page = document.body.dataset;
-const laps = (window.laps = {});
+/** @type {any} */
+const shared = window; // what tests and a console read of this page
+const laps = (shared.laps = {});
 const lap = (name) => (laps[name] ??= Math.round(performance.now()));
 // A stepper draws when it knows its width, which it is told with the next frame.
 const lapDrawn = (name) => requestAnimationFrame(() => requestAnimationFrame(() => lap(name)));
@@ -17,6 +21,8 @@ const BLANK = { branches: [], selection: {}, answers: {}, revealed: [], reached:
 
 class Distant {
   constructor() {
+    /** @type {((data: any) => void) | undefined} */
+    this.onword = undefined;
     this.waiting = new Map();
     this.number = 0;
   }
@@ -59,7 +65,6 @@ class Distant {
 }
 
 const python = new Distant();
-let ready = false;
 const state = (words, kind = "") => {
   $("state").textContent = words;
   $("state").dataset.kind = kind;
@@ -67,7 +72,6 @@ const state = (words, kind = "") => {
 python.onword = (data) => {
   if (data.ready === false) state(`The model could not start: ${data.wrong}. The stored run still steps.`, "wrong");
   if (data.ready) {
-    ready = true;
     lap("model");
     state(`The model answers (${MB(data.memory)}).`, "ready");
   }
@@ -136,10 +140,10 @@ let bakedUnder = "";
 
 function show(told) {
   close?.();
-  shown = window.model = new Model({ ...BLANK, ...told });
+  shown = shared.model = new Model({ ...BLANK, ...told });
   $("stepper").replaceChildren();
   close = stepper.render({ model: shown, el: $("stepper") });
-  $("stepper").querySelector(".kv")?.focus({ preventScroll: true });
+  /** @type {HTMLElement | null} */ ($("stepper").querySelector(".kv"))?.focus({ preventScroll: true });
   // The title as the stepper shows it: with the outcome only when the question was answered.
   const entitle = () => {
     const heading = $("stepper").querySelector("h2")?.textContent || told.payload.untold || told.payload.title;
@@ -195,18 +199,18 @@ const attempt = async (work) => {
   try {
     await work();
   } catch (error) {
-    state(error.message, "wrong");
+    state(String(error instanceof Error ? error.message : error), "wrong");
   }
 };
 
 $("share").onclick = () => attempt(async () => {
-  const field = $("stepper").querySelector(".kv-link-text");
+  const field = /** @type {HTMLInputElement | null} */ ($("stepper").querySelector(".kv-link-text"));
   let link = field?.value;
   if (!link) {
     if (!field?.offsetParent) shown.set("tool", "share");
     for (let n = 0; n < 20 && !link; n++) {
       await new Promise((go) => setTimeout(go, 60));
-      link = $("stepper").querySelector(".kv-link-text")?.value;
+      link = /** @type {HTMLInputElement | null} */ ($("stepper").querySelector(".kv-link-text"))?.value;
     }
   }
   const home = new URL(name ? `story/${name}.html` : "open.html", root);
@@ -249,7 +253,8 @@ $("search").onclick = () => attempt(async () => {
     list.append(...links);
     $("found").replaceChildren(`${told.sentence} Memory: ${MB(searching.memory)}.`, list);
   } catch (error) {
-    $("found").textContent = error.message === "Stopped." ? "The search was stopped, and its memory is free again." : error.message;
+    const why = error instanceof Error ? error.message : String(error);
+    $("found").textContent = why === "Stopped." ? "The search was stopped, and its memory is free again." : why;
   } finally {
     $("search").hidden = false;
     $("stop").hidden = true;
@@ -312,7 +317,7 @@ async function begin() {
   if (design && !names.includes(design)) $("design").append(new Option(design, design));
   $("design").value = design;
   $("other").value = names.find((one) => one !== design && (page.designs ?? "").split(" ").includes(one)) ?? names.find((one) => one !== design);
-  for (const one of document.querySelectorAll(".tools [disabled]")) one.disabled = false;
+  for (const one of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll(".tools [disabled]"))) one.disabled = false;
   // What the model was made of is kept now, for a visit without a network.
   if ("serviceWorker" in navigator) await navigator.serviceWorker.register(new URL("sw.js", root)).catch(() => {});
   lap("tools");

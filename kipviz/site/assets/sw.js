@@ -1,12 +1,13 @@
 // Keeps the site: the small pages and the model at the first visit, a story when it is opened. A story
 // that was never opened is played by the model, on the page open.html.
+const scope = /** @type {any} */ (self); // of a service worker, which the browser's types of a page do not have
 const CACHE = "kipviz-{{version}}";
-const FIRST = {{files}};
-const root = new URL("./", self.location);
-self.addEventListener("install", (event) => event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FIRST)).then(() => self.skipWaiting())));
-self.addEventListener("activate", (event) => event.waitUntil((async () => {
+const FIRST = ["{{files}}"];
+const root = new URL("./", scope.location);
+scope.addEventListener("install", (event) => event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FIRST)).then(() => scope.skipWaiting())));
+scope.addEventListener("activate", (event) => event.waitUntil((async () => {
   for (const name of await caches.keys()) if (name.startsWith("kipviz-") && name !== CACHE) await caches.delete(name);
-  await self.clients.claim();
+  await scope.clients.claim();
 })()));
 async function answer(request) {
   const cache = await caches.open(CACHE);
@@ -23,7 +24,7 @@ async function answer(request) {
     throw error;
   }
 }
-self.addEventListener("fetch", (event) => {
+scope.addEventListener("fetch", (event) => {
   const { request } = event;
   if (request.method === "GET" && request.url.startsWith(root.href) && !request.url.startsWith(new URL("lite/", root).href)) event.respondWith(answer(request));
 });

@@ -1,5 +1,6 @@
 // The model: Pyodide, msgspec and kipviz, all from this site. One worker answers a page's wishes; a
 // search has a worker of its own, which the page ends when somebody presses Stop.
+// @ts-expect-error: the build of the site puts Pyodide here
 import { loadPyodide } from "./runtime/pyodide.mjs";
 
 const bytes = async (name) => {

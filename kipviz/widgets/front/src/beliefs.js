@@ -7,7 +7,7 @@ const SIGN = { differs: "◇ differs", agrees: "= agrees", "unknown": "? unknown
 
 export class Beliefs extends Drawer {
   constructor(app) {
-    super(app, { name: "beliefs", title: "client's view and brokers' view", key: "u" });
+    super(app, { name: "beliefs", words: "two views", title: "client's view and brokers' view", key: "u" });
     this.cards = app.payload.cards.filter((card) => card.kind === "beliefs");
     attr(this.element, "tabindex", 0); // it scrolls, and there is nothing else to focus
     this.list = new Keyed(this.element, (card) => this.make(card), null);
@@ -29,7 +29,7 @@ export class Beliefs extends Drawer {
         attr(client, "data-state", cells.verdict);
       },
     );
-    const heads = [card.title, `What ${card.title} believes`, "What coordinators, leaders and logs know"];
+    const heads = [card.title, `View of ${card.title}`, "View of coordinators, leaders and logs"];
     return h("table.kv-verdict-table.kv-beliefs-table", h("thead", h("tr", ...heads.map((words) => h("th", { scope: "col" }, words)))), body);
   }
 

@@ -4,6 +4,14 @@ const SVG = "http://www.w3.org/2000/svg";
 
 const frames = new WeakMap(); // the root of a page -> what says there that something went wrong
 
+/**
+ * What went wrong, in words.
+ * @param {any} error
+ */
+export function reason(error) {
+  return error?.message ?? error;
+}
+
 /** From here on what goes wrong in a listener inside `root` is said by this frame. */
 export function framed(root, frame) {
   frames.set(root, frame);

@@ -2,7 +2,7 @@
 // a size, and values synced with Python.
 
 import { Audience } from "./audience.js";
-import { aria, attr, framed, h, show, text } from "./dom.js";
+import { aria, attr, framed, h, reason, show, text } from "./dom.js";
 import { listen } from "./keys.js";
 import { backward } from "./line.js";
 import { Errors, Help } from "./panels.js";
@@ -71,7 +71,7 @@ export class Frame {
       return act();
     } catch (error) {
       this.player.pause();
-      this.errors.say(`This could not be drawn: ${error?.message ?? error}`);
+      this.errors.say(`This could not be drawn: ${reason(error)}`);
       console.error("kipviz:", error);
       return undefined;
     }

@@ -1,7 +1,7 @@
 // kipviz stepper: an anywidget. The trace is sent once; stepping never asks the kernel.
 
 import { Compare } from "./compare.js";
-import { h } from "./dom.js";
+import { h, reason } from "./dom.js";
 import { sheet } from "./sheet.js";
 import { Stepper } from "./stepper.js";
 
@@ -18,7 +18,7 @@ function open(model) {
 
 /** What stands in for a stepper that cannot be drawn: the reason, as text. */
 function broken(error) {
-  const words = h("p", `The stepper could not be drawn: ${error?.message ?? error}`);
+  const words = h("p", `The stepper could not be drawn: ${reason(error)}`);
   return h("div.kv", h("style", sheet), h("div.kv-error", { role: "alert" }, h("span.kv-sign", { "aria-hidden": "true" }, "⚠"), words));
 }
 

@@ -65,11 +65,11 @@ export function tool(words, key, title, act, props) {
 
 /** A tool under the toolbar that opens and closes; `update` draws it while it is open. */
 export class Drawer {
-  constructor(app, { name, title, key }) {
+  constructor(app, { name, title, key, words = name }) {
     this.app = app;
     this.name = name;
     const id = app.name(name);
-    this.button = tool(name, key, title, () => app.toggleDrawer(name), { "aria-controls": id });
+    this.button = tool(words, key, title, () => app.toggleDrawer(name), { "aria-controls": id });
     this.element = h("section", { class: `kv-drawer kv-${name}`, id, label: title });
     show(this.element, false);
   }

@@ -310,7 +310,7 @@ export class Sequence {
     for (const cut of [...next, ...cuts.filter((cut) => !next.includes(cut) && !between(cut))]) {
       const until = cut.to !== null && cut.to <= step ? this.top[cut.to] : this.top[step + 1] + 400;
       const x = this.x.get(order[cut.places[0]]) + (next.includes(cut) ? this.gap / 2 : 30);
-      shown.set(`${x} ${cut.from} ${until}`, { x, from: cut.from, until, words: `${cut.one} and ${cut.other} are cut apart` });
+      shown.set(`${x} ${cut.from} ${until}`, { x, from: cut.from, until, words: `${cut.one} and ${cut.other} are partitioned` });
     }
     this.apart.draw([...shown.values()], ({ x, from, until }) => `${x} ${from} ${until}`);
   }

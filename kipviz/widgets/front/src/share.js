@@ -1,7 +1,7 @@
 // The share drawer: a link to this very step, and the run as files. What needs the model is asked of
 // the kernel; links and pictures are made here, so they work in an exported page without a network.
 
-import { h, press, text } from "./dom.js";
+import { h, press, reason, text } from "./dom.js";
 import { mermaid } from "./mermaid.js";
 import { Drawer } from "./panels.js";
 import { WARNED, permalink } from "./permalink.js";
@@ -62,7 +62,7 @@ export class Share extends Drawer {
       this.link = permalink(this.app.payload, this.app.lines, this.line, this.at);
       if (this.link.length > WARNED) why = `This link has ${this.link.length} letters, and some mail and chat programs cut it: a trace file is safer.`;
     } catch (error) {
-      why = error.message;
+      why = reason(error);
     }
     this.field.value = this.link;
     for (const one of this.copies) one.disabled = !this.link;
@@ -93,7 +93,7 @@ export class Share extends Drawer {
       if (what === "svg") return this.save(this.called(what), drawn.text, "image/svg+xml");
       return this.save(this.called(what), await rastered(drawn), "image/png");
     } catch (error) {
-      return this.app.errors.say(`This could not be saved: ${error?.message ?? error}`);
+      return this.app.errors.say(`This could not be saved: ${reason(error)}`);
     }
   }
 
