@@ -156,6 +156,18 @@ def digest_of(data: bytes) -> bytes:
     return blake2b(data, digest_size=DIGEST_SIZE).digest()
 
 
+def digests_after(prefix: bytes) -> Callable[[bytes], bytes]:
+    """Return a function from bytes to `digest_of(prefix + bytes)`, for which the prefix is read once."""
+    begun = blake2b(prefix, digest_size=DIGEST_SIZE)
+
+    def digest(rest: bytes) -> bytes:
+        each = begun.copy()
+        each.update(rest)
+        return each.digest()
+
+    return digest
+
+
 def encoding(value: object) -> bytes:
     """Return the canonical bytes of a value: equal for equal content, different otherwise.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kipviz.core.values import Value, digest_of
+from kipviz.core.values import Value, digest_of, digests_after
 from kipviz.lessons.error_meanings import meaning_of, words_of
 from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.errors import Errors
@@ -141,10 +141,13 @@ def _different(items: Sequence[Possible]) -> list[Possible]:
 
 
 def _shuffle_items(items: Sequence[Possible], salt: str) -> list[Possible]:
-    return sorted(items, key=lambda item: digest_of(f"{salt}|{item.id}".encode()))
+    digest = digests_after(
+        f"{salt}|".encode()
+    )  # the salt has the ids of all choices, so it is long
+    return sorted(items, key=lambda item: digest(item.id.encode()))
 
 
 def _mix_options(options: Sequence[Option], salt: str) -> tuple[Option, ...]:
     """Order options by their ids alone, not by which one is right."""
-    key = f"{salt}|order|"
-    return tuple(sorted(options, key=lambda option: digest_of((key + option.id).encode())))
+    digest = digests_after(f"{salt}|order|".encode())
+    return tuple(sorted(options, key=lambda option: digest(option.id.encode())))

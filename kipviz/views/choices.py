@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import msgspec
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
@@ -10,8 +12,12 @@ from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
     CrashClient,
+    Cut,
+    DeleteRecords,
     Deliver,
     ExpireLock,
+    GiveUp,
+    Heal,
     LoseConnection,
     MoveLeader,
     Send,
@@ -31,6 +37,19 @@ from kipviz.views.explanations.sentences import summary
 from kipviz.views.page_parts import ChoicePart
 
 FAULTS = ("fault", "expiry", "repair")
+# Their words depend on the action and the metadata, and on nothing else of a world.
+OF_METADATA = (
+    CrashBroker,
+    StartBroker,
+    MoveLeader,
+    LoseConnection,
+    GiveUp,
+    Cut,
+    Heal,
+    DeleteRecords,
+    TimeOutTransaction,
+    UpgradeFeature,
+)
 _actions = ActionReader(ClusterAction)
 
 
@@ -54,22 +73,97 @@ def action_of(choice: object) -> ClusterAction:
     return action
 
 
-def choices(model: ClusterModel, world: World, taken: ClusterAction | None) -> list[ChoicePart]:
-    """Return everything that can happen in a world, then what cannot, with the reason.
+class Choices:
+    """The choices of a run's worlds, one after the other.
 
-    The action that was taken is included even if it is not offered, such as a network partition between sets of hosts.
+    Most of them are faults whose words depend on the metadata alone, and that changes seldom: those are made once.
     """
-    items = [_item(world, action, taken=action == taken) for action in model.enabled(world)]
-    if taken is not None and not any(item["taken"] for item in items):
-        items.append(_item(world, taken, taken=True))
-    for action in _impossible(world):
-        why = model.why_not(world, action)
-        if why is not None:
-            items.append({**_item(world, action, taken=False), "enabled": False, "why": why})
-    return items
+
+    def __init__(self, model: ClusterModel) -> None:
+        """Start before the first world of a run."""
+        self._model = model
+        self._steady = _Steady()
+
+    def of(self, world: World, taken: ClusterAction | None) -> list[ChoicePart]:
+        """Return everything that can happen in a world, then what cannot, with the reason.
+
+        The action that was taken is included even if it is not offered, such as a network partition between sets of
+        hosts.
+        """
+        if not self._steady.holds_for(world):
+            self._steady = _Steady(world)
+        known = self._steady
+        items = [
+            known.items.get(action) or self._item(world, action)
+            for action in self._model.enabled(world)
+        ]
+        if taken is not None:
+            self._mark_taken(world, items, taken)
+        if known.brokers is None or known.leaders is None:
+            known.brokers = self._impossible(world, _crashes(world))
+            known.leaders = self._impossible(world, _elections(world))
+        items += self._impossible(world, _of_applications(world))
+        items += known.brokers
+        items += self._impossible(world, _of_connections(world))
+        items += known.leaders
+        items += self._impossible(world, _timers(world))
+        return items
+
+    def _mark_taken(self, world: World, items: list[ChoicePart], taken: ClusterAction) -> None:
+        name, found = choice_id(taken), False
+        for at, item in enumerate(items):
+            if item["id"] == name:
+                items[at], found = {**item, "taken": True}, True
+        if not found:
+            items.append({**self._item(world, taken), "taken": True})
+
+    def _item(self, world: World, action: ClusterAction) -> ChoicePart:
+        if not isinstance(action, OF_METADATA):
+            return _item(world, action)
+        known = self._steady.items
+        found = known.get(action)
+        if found is None:
+            found = known[action] = _item(world, action)
+        return found
+
+    def _impossible(self, world: World, wanted: Iterable[ClusterAction]) -> list[ChoicePart]:
+        """Return those of some actions that are not possible, each with the reason."""
+        found: list[ChoicePart] = []
+        for action in wanted:
+            why = self._model.why_not(world, action)
+            if why is not None:
+                found.append({**self._item(world, action), "enabled": False, "why": why})
+        return found
 
 
-def _item(world: World, action: ClusterAction, *, taken: bool) -> ChoicePart:
+class _Steady:
+    """What was made of the parts of a world that a step of a client or a message does not change."""
+
+    def __init__(self, world: World | None = None) -> None:
+        self._world = world
+        self.items: dict[ClusterAction, ChoicePart] = {}
+        # Crashes, then changes of leaders and feature levels and starts: those that are not possible.
+        self.brokers: list[ChoicePart] | None = None
+        self.leaders: list[ChoicePart] | None = None
+
+    def holds_for(self, world: World) -> bool:
+        """Return whether another world has the same metadata, brokers, network partitions and faults left."""
+        known = self._world
+        return (
+            known is not None
+            and known.image is world.image
+            and known.up == world.up
+            and known.cuts == world.cuts
+            and known.budget == world.budget
+        )
+
+
+def choices(model: ClusterModel, world: World, taken: ClusterAction | None) -> list[ChoicePart]:
+    """Return the choices of a single world."""
+    return Choices(model).of(world, taken)
+
+
+def _item(world: World, action: ClusterAction) -> ChoicePart:
     return {
         "id": choice_id(action),
         "text": _text(world, action),
@@ -77,35 +171,53 @@ def _item(world: World, action: ClusterAction, *, taken: bool) -> ChoicePart:
         "group": "fault" if action.KIND in FAULTS else "next",
         "enabled": True,
         "why": "",
-        "taken": taken,
+        "taken": False,
     }
 
 
-def _impossible(world: World) -> list[ClusterAction]:
-    """Return what a reader may expect to be possible; the model decides whether it is."""
-    out: list[ClusterAction] = [Step(name) for name in world.applications]
-    out += [Step(app.name, w.name) for app in world.applications.values() for w in app.workers]
-    out += [CrashClient(name) for name in world.applications]
+# What a reader may expect to be possible; the model decides whether it is.
+
+
+def _of_applications(world: World) -> Iterator[ClusterAction]:
+    yield from (Step(name) for name in world.applications)
+    for app in world.applications.values():
+        yield from (Step(app.name, worker.name) for worker in app.workers)
+    yield from (CrashClient(name) for name in world.applications)
+
+
+def _crashes(world: World) -> Iterator[ClusterAction]:
     hosts = dict.fromkeys(b for held in world.image.leaders.values() for b in held.replicas)
-    out += [CrashBroker(broker) for broker in hosts]
+    return (CrashBroker(broker) for broker in hosts)
+
+
+def _of_connections(world: World) -> Iterator[ClusterAction]:
     for (source, broker), connection in world.connections.items():
         if connection.open and not connection.left:
-            out.append(LoseConnection(source, broker))
+            yield LoseConnection(source, broker)
             if connection.requests:
-                out.append(Deliver(source, broker, "request"))
+                yield Deliver(source, broker, "request")
+
+
+def _elections(world: World) -> Iterator[ClusterAction]:
     for partition, held in world.image.leaders.items():
-        out += [MoveLeader(partition, broker) for broker in held.replicas if broker != held.leader]
+        for broker in held.replicas:
+            if broker != held.leader:
+                yield MoveLeader(partition, broker)
     if world.image.releases:
         # An operator who rolls out releases wants to know which broker still prevents a feature level.
-        levels = (("transaction_version", TRANSACTION_VERSION), ("share_version", STAGING_LEVEL))
-        out += [UpgradeFeature(feature, level) for feature, level in levels]
-        out += [StartBroker(b) for b, _ in world.image.releases if b not in world.up]
+        yield UpgradeFeature("transaction_version", TRANSACTION_VERSION)
+        yield UpgradeFeature("share_version", STAGING_LEVEL)
+        for broker, _ in world.image.releases:
+            if broker not in world.up:
+                yield StartBroker(broker)
+
+
+def _timers(world: World) -> Iterator[ClusterAction]:
     for (broker, _, shard), role in world.roles.items():
         if isinstance(role, ShareLeader):
-            out += [ExpireLock(broker, key, lock) for key, lock in _list_locks(role)]
+            yield from (ExpireLock(broker, key, lock) for key, lock in _list_locks(role))
         elif isinstance(role, TransactionCoordinator):
-            out += [TimeOutTransaction(broker, shard, name) for name in role.transactions]
-    return out
+            yield from (TimeOutTransaction(broker, shard, name) for name in role.transactions)
 
 
 def _list_locks(role: ShareLeader) -> list[tuple[str, int]]:

@@ -45,9 +45,10 @@ class _Taken(NamedTuple):
 class LessonTelling:
     """The lesson of one branch, built step by step from its start."""
 
-    def __init__(self, model: ClusterModel, goals: Iterable[str]) -> None:
-        """Watch for the goals of a scenario's checkpoints."""
+    def __init__(self, model: ClusterModel, goals: Iterable[str], *, asks: bool = True) -> None:
+        """Watch for the goals of a scenario's checkpoints; `asks` is whether there are predictions."""
         self._model = model
+        self._makes_questions = asks
         self._spans = Spans(goals)
         self._items: dict[int, tuple[World, list[ChoicePart]]] = {}
         self._taken: list[tuple[int, str, ClusterAction]] = []
@@ -79,6 +80,8 @@ class LessonTelling:
         self, k: int, world: World, items: list[ChoicePart], taken: ClusterAction | None
     ) -> None:
         """Keep the choices of a step for its question, and the one that this branch takes."""
+        if not self._makes_questions:
+            return
         self._items[k] = (world, items)
         if taken is not None:
             self._taken += [(k, item["text"], taken) for item in items if item["taken"]]

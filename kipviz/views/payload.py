@@ -5,9 +5,11 @@ The main branch is sent completely; another branch sends only what differs after
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from operator import is_
 from typing import Any
 
+from kipviz.brokers.checks import Checked
 from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.checking.single_run.permalink import encode_pick, mark_text
 from kipviz.checking.single_run.quiescence import WORK
@@ -16,7 +18,6 @@ from kipviz.cluster.behaviour.catalogue import lane_of
 from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.rebuilt_cluster import RebuiltModel
-from kipviz.cluster.real.served_run import clients_of
 from kipviz.cluster.specs.abstraction import profile_of
 from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.cluster.world import World, host_of
@@ -39,7 +40,7 @@ from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blame_for_
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.scenarios.setting_changes import settings
-from kipviz.views.choices import action_of, choices
+from kipviz.views.choices import Choices, action_of
 from kipviz.views.explanations.guards import why
 from kipviz.views.explanations.network_sentences import notes_of_hosts
 from kipviz.views.explanations.sentences import (
@@ -64,8 +65,8 @@ from kipviz.views.page_parts import (
     VerdictPart,
 )
 from kipviz.views.reasons.beliefs import Beliefs
-from kipviz.views.reasons.blockers import Hold, findings
-from kipviz.views.reasons.causes import Causes, is_accident
+from kipviz.views.reasons.blockers import findings
+from kipviz.views.reasons.causes import Causes, is_accident, take_watched
 from kipviz.views.reasons.moments import clause
 from kipviz.views.role_cards.card_rows import NAMELESS
 from kipviz.views.role_cards.cards import CardHead, Cards
@@ -88,13 +89,17 @@ class Telling:
         lives: Lifetimes,
         goals: tuple[str, ...] = (),
         views: tuple[OwnView, ...] = (),
+        *,
+        asks: bool = True,
     ) -> None:
-        """Start a branch; rows and choices up to and including `since` are known."""
-        self._lesson = LessonTelling(model, goals)
+        """Start a branch; rows and choices up to and including `since` are known; `asks` is for predictions."""
+        self._lesson = LessonTelling(model, goals, asks=asks)
         self._model = model
         self._since = since
         self.cards = Cards(model, views)
+        self._shown_cards = frozenset(head.id for head in self.cards.heads)
         self._causes = Causes(model)
+        self._possible = Choices(model)
         self.beliefs = Beliefs(model.spec)
         self._logs = ClientLogs(model)
         self.lives = lives
@@ -112,6 +117,7 @@ class Telling:
         self._watched: tuple[Any, ...] = ()
         self._open_verdicts: dict[str, VerdictPart] = {}
         self._open_faults: dict[str, ChoicesPart] = {}
+        self._faults: list[ChoicePart] = []
         self._heads = LaneHeads({lane: sub for lane, _, sub in _lanes_of_spec(model)})
         self.holds: list[HoldPart] = []
         self._open_holds: dict[tuple[str, str], HoldPart] = {}
@@ -150,7 +156,7 @@ class Telling:
             if k and (text := clause(node.events)):
                 self.moments.append({"step": k, "text": text})
             if k >= self._since:
-                items = choices(self._model, node.world, following)
+                items = self._possible.of(node.world, following)
                 self._choices(k, items)
                 self._lesson.choices(k, node.world, items, following)
 
@@ -188,20 +194,22 @@ class Telling:
         if k == 0:
             return {**_start(node), "mark": mark_text(world), "pick": 0}
         words = tell(before, action, events)
+        places, outcome = take_watched(self._model, before, action)
+        made = [each for each in outcome.checks if isinstance(each, Checked)]
         step = {
             "node": node,
             "kind": _kind(action.KIND),
             "actor": lane_of(before, action),
             "title": words.title,
             "sentence": words.sentence,
-            "why": why(self._model, before, action),
+            "why": why(self._model, before, action, made),
             "tone": words.tone,
             "chapter": words.title if action.KIND in ("fault", "expiry", "repair") else "",
             "interesting": words.interesting,
             # For the page, which makes permalinks itself.
             "mark": mark_text(world),
             "pick": encode_pick(self._model, before, action),
-            "causes": self._causes.of(before, action),
+            "causes": self._causes.of(before, action, places),
         }
         role = by_role(before, action, words)
         return (
@@ -327,12 +335,9 @@ class Telling:
 
     def _holds(self, k: int, world: World) -> None:
         """Record what is blocked for as long as the same sentence applies."""
-        found: Iterable[Hold] = findings(self._model, world)
-        if clients_of(
-            self._model
-        ):  # the state of real clients is less known than that of a story's applications
-            found = [h for h in found if h.card in {head.id for head in self.cards.heads}]
-        now = {(h.card, h.text): h for h in found}
+        # A real client, or a request of an operator, may use what the cluster has no card for.
+        shown = self._shown_cards
+        now = {(h.card, h.text): h for h in findings(self._model, world) if h.card in shown}
         for key, known in tuple(self._open_holds.items()):
             same = now.get(key)
             if same is None or (same.free, list(same.rows)) != (known["free"], known["rows"]):
@@ -356,9 +361,14 @@ class Telling:
         """Record faults as items with their own lifetime: they hardly change."""
         now = [self._with_message(i) for i in items if i["group"] == "next" or i["taken"]]
         self.choices.append({"from": k, "to": k + 1, "items": now})
-        steady = {i["id"]: i for i in items if i["group"] == "fault" and not i["taken"]}
+        faults = [i for i in items if i["group"] == "fault" and not i["taken"]]
+        before, self._faults = self._faults, faults
+        if len(faults) == len(before) and all(map(is_, faults, before)):
+            return
+        steady = {i["id"]: i for i in faults}
         for name, entry in tuple(self._open_faults.items()):
-            if steady.get(name) != entry["items"][0]:
+            now_there, there = steady.get(name), entry["items"][0]
+            if now_there is not there and now_there != there:
                 entry["to"] = k
                 del self._open_faults[name]
         for name, item in steady.items():
@@ -410,13 +420,16 @@ def payload(
     head: str = "",
     views: tuple[OwnView, ...] = (),
     progress: Callable[[int, int], object] = lambda _done, _of: None,
+    *,
+    asks: bool = True,
 ) -> tuple[Part, Lifetimes]:
     """Return the complete payload of a trace's current branch, and the rows' lifetimes for further branches.
 
     `head` is the head of a permalink to the run; without it there is not a permalink. `views` are the reader's own, whose
-    cards come after all others. `progress` hears how many steps are added, and of how many.
+    cards come after all others. `progress` hears how many steps are added, and of how many. `asks` is whether the reader
+    is asked for predictions.
     """
-    telling = Telling(model, -1, Lifetimes(), goals_of(scenario), views)
+    telling = Telling(model, -1, Lifetimes(), goals_of(scenario), views, asks=asks)
     telling.line(trace, trace.line, progress)
     telling.to_the_end(trace, trace.line[-1], chapters)
     told = telling.suffix()
@@ -470,10 +483,12 @@ def branch(
     parent: Lifetimes,
     goals: tuple[str, ...] = (),
     views: tuple[OwnView, ...] = (),
+    *,
+    asks: bool = True,
 ) -> tuple[Part, Lifetimes]:
     """Return what differs on a branch that leaves a known one after step `at`."""
     lives = parent.fork(at)
-    telling = Telling(model, at, lives, goals, views)
+    telling = Telling(model, at, lives, goals, views, asks=asks)
     telling.line(trace, path)
     telling.to_the_end(trace, path[-1])
     return {**telling.suffix(), "rows": lives.rows, "closes": lives.closes, "bigs": []}, lives

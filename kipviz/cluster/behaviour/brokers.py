@@ -147,6 +147,8 @@ class MovingLeader(Behaviour[MoveLeader]):
     )
     spends = "move_leader"
     spent_as = "leader moves"
+    # The leaders and running brokers that were looked at last, which change seldom, and the moves between them.
+    _known: tuple[object, object, tuple[MoveLeader, ...]] = (None, None, ())
 
     def why_not(self, model: Model, world: World, action: MoveLeader) -> str | None:
         held = world.image.leaders.get(action.partition)
@@ -159,13 +161,17 @@ class MovingLeader(Behaviour[MoveLeader]):
         return None if action.to in world.up else f"broker {action.to} is not running"
 
     def possible_actions(self, spec: ClusterSpec, world: World) -> Iterable[MoveLeader]:
-        up = world.up
-        return [
-            MoveLeader(partition, broker)
-            for partition, held in pairs(world.image.leaders)
-            for broker in held.replicas
-            if broker != held.leader and broker in up
-        ]
+        leaders, up = world.image.leaders, world.up
+        known = self._known
+        if known[0] is not leaders or known[1] is not up:
+            found = tuple(
+                MoveLeader(partition, broker)
+                for partition, held in pairs(leaders)
+                for broker in held.replicas
+                if broker != held.leader and broker in up
+            )
+            known = self._known = (leaders, up, found)
+        return known[2]
 
     def apply(self, turn: Turn, action: MoveLeader) -> None:
         replication_control.elect(turn, action.partition, action.to)

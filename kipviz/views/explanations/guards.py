@@ -7,8 +7,9 @@ repair what is restored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from kipviz.brokers.checks import Checked
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
@@ -79,12 +80,24 @@ HAS_RESULTS = (WriteTxnMarkersResponse, AlterShareGroupOffsetsResponse, OffsetDe
 GIVES_EPOCH = (InitProducerIdResponse, TxnPartitionsResult, EndTxnResponse)
 
 
-def why(model: ClusterModel, before: World, action: ClusterAction) -> Part:
-    """Return the rule that fires, its guards, its clause and how far that is decided, and the Kafka class."""
+def why(
+    model: ClusterModel,
+    before: World,
+    action: ClusterAction,
+    made: Iterable[Checked] | None = None,
+) -> Part:
+    """Return the rule that fires, its guards, its clause and how far that is decided, and the Kafka class.
+
+    `made` are the checks of the step, for a caller that has taken it.
+    """
     clause = _clause(before, action)
+    if made is None:
+        made = checks.checks_of(model, before, action)
     return {
         "rule": clause.rule,
-        "guards": [list(guard) for guard in guards(model, before, action)],
+        "guards": [
+            list(guard) for guard in (*_read_guards(model, before, action), *checks.rows(made))
+        ],
         "clause": clause.clause,
         "status": clause.status,
         "kafka": clause.kafka,

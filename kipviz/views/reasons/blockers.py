@@ -85,7 +85,11 @@ def _hold(card: str, rows: tuple[str, ...], reason: Reason) -> Hold:
 def findings(model: ClusterModel, world: World) -> tuple[Hold, ...]:
     """Return everything that is blocked in a world: logs, records, transactions, clients."""
     found = (
-        *(hold for log in world.logs.values() if (hold := why_log_is_blocked(world, log))),
+        *(
+            hold
+            for log in world.logs.values()
+            if (log.open or log.unreplicated) and (hold := why_log_is_blocked(world, log))
+        ),
         *_of_shares(model, world),
         *(hold for _, known in _transactions(world) if (hold := _of_transaction(world, known))),
         *(hold for app in world.applications.values() if (hold := of_client(model, world, app))),

@@ -42,7 +42,7 @@ from kipviz.cluster.world import (
     World,
     role_key,
 )
-from kipviz.core.model import Event
+from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.watched import KEYS, Cell, Notes, Watched
 from kipviz.messages.events import MessageSent
@@ -84,14 +84,21 @@ class Causes:
         self._wire = Wire()
         self._sent_in: list[int] = []
 
-    def of(self, before: World, action: ClusterAction) -> list[Cause]:
-        """Return the causes of the next step, its main one first; the start causes nothing."""
+    def of(
+        self, before: World, action: ClusterAction, places: Iterable[Cell] | None = None
+    ) -> list[Cause]:
+        """Return the causes of the next step, its main one first; the start causes nothing.
+
+        `places` are those that the step reads, for a caller that has taken it.
+        """
+        if places is None:
+            places = reads(self._model, before, action)
         main = [
             *self._sender(action),
             *self._last(_list_cell(BEHAVIOUR_OF[type(action)].main_cause(action))),
         ]
         others: dict[int, list[str]] = {}
-        for place in reads(self._model, before, action):
+        for place in places:
             for step in self._last([place]):
                 changed = others.setdefault(step, [])
                 words = _words(place)
@@ -122,20 +129,27 @@ class Causes:
 
 def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Cell, ...]:
     """Return the places that an action reads in a world, in the order in which it reads them."""
+    return take_watched(model, world, action)[0]
+
+
+def take_watched(
+    model: ClusterModel, world: World, action: ClusterAction
+) -> tuple[tuple[Cell, ...], Outcome]:
+    """Take a step, and return the places that it reads, in their order, and its outcome."""
     notes = Notes()
     watched: dict[str, Any] = {name: Watched(name, getattr(world, name), notes) for name in TABLES}
     leaders: Any = Watched(LEADERS, world.image.leaders, notes)
     offline = WatchedBrokers(world.image.offline)
     offline.notes = notes
     image = world.image.but(leaders=leaders, offline=offline)
-    after = model.step(world.but(image=image, **watched), action).world
+    outcome = model.step(world.but(image=image, **watched), action)
     for part in BEHAVIOUR_OF[type(action)].parts_read:
         notes.look((part, runs_on(world, action) if part == PAUSES else ""))
-    if after.next_producer_id != world.next_producer_id:
+    if outcome.world.next_producer_id != world.next_producer_id:
         notes.look((IDS, ""))
     for place in _of_time(world, action):
         notes.look(place)
-    return tuple(notes.read)
+    return tuple(notes.read), outcome
 
 
 def _of_time(world: World, action: ClusterAction) -> Iterator[Cell]:

@@ -76,6 +76,7 @@ class Cards:
         self._model = model
         self._spec = model.spec
         self._stages = _stages(model)
+        self._role_rows = owners.RoleRows()
         self._seen: dict[str, tuple[tuple[int, ...], Parts, Card]] = {}
         self._finished: dict[str, Finished] = {}
         self._taken: dict[str, Taken] = {}
@@ -304,9 +305,11 @@ class Cards:
         for home in shown.share_states:
             self._share_state(home)
         for partition in shown.topics:
-            self._log(partition, "log", "log", 15, logs.tape)
+            self._log(partition, "log", "log", 15, logs.Tape())
         for order, partition in enumerate(shown.internal, 60):
-            self._log(partition, "log: key and value", "entries", order, self._entries)
+            self._log(
+                partition, "log: key and value", "entries", order, logs.Entries(self._share_name)
+            )
 
     def _of_share_partition(self, app: ApplicationSpec, source: str) -> None:
         key = self._key(app.group_id, source)
@@ -408,9 +411,11 @@ class Cards:
             homes += [self._home(CONSUMER_OFFSETS, group_id) for group_id in client.group_ids]
             outputs |= dict.fromkeys(client.partitions)
         for partition in outputs:
-            self._log(partition, "log", "log", 15, logs.tape)
+            self._log(partition, "log", "log", 15, logs.Tape())
         for order, partition in enumerate(dict.fromkeys(homes), 60):
-            self._log(partition, "log: key and value", "entries", order, self._entries)
+            self._log(
+                partition, "log: key and value", "entries", order, logs.Entries(self._share_name)
+            )
 
     def _log(
         self, partition: str, where: str, kind: str, order: int, make: Callable[..., Card]
@@ -421,9 +426,6 @@ class Cards:
             lambda w: (w.logs[partition],),
             make,
         )
-
-    def _entries(self, log: PartitionLog) -> Card:
-        return logs.entries(log, self._share_name)
 
     def _of_broker(self, broker: int) -> None:
         self._add(
@@ -436,7 +438,7 @@ class Cards:
                 81,
             ),
             lambda w: (w.roles, w.connections, w.up),
-            partial(owners.of_broker, broker),
+            partial(owners.of_broker, broker, self._role_rows),
         )
 
     def _share_name(self, key: str) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kipviz.brokers.context import Image
 from kipviz.clients.application import Application
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.network.network_partition import across
 from kipviz.cluster.network.paused_hosts import list_paused
-from kipviz.cluster.world import World
+from kipviz.cluster.world import World, broker_host
+from kipviz.core.table import pairs
 from kipviz.messages.errors import Errors
 from kipviz.views.page_parts import CutPart, HeadPart, Part
 
@@ -37,10 +39,11 @@ class LaneHeads:
         self.cuts: list[CutPart] = []
         self._open: dict[str, HeadPart] = {}
         self._open_cuts: dict[tuple[str, str], CutPart] = {}
+        self._led: tuple[object, Mapping[str, str]] = (None, {})
 
     def see(self, k: int, world: World) -> None:
         """Record the world after step `k`."""
-        for lane, sub, mark in _heads(world, self._subs):
+        for lane, sub, mark in _heads(world, self._subs, self._list_led(world.image)):
             known = self._open.get(lane)
             if known is not None and (known["sub"], known["mark"]) != (sub, mark):
                 known["to"] = k
@@ -60,6 +63,16 @@ class LaneHeads:
                 self._open_cuts[one, other] = span
                 self.cuts.append(span)
 
+    def _list_led(self, image: Image) -> Mapping[str, str]:
+        """Return the partitions that each lane's broker leads; leaders seldom change."""
+        if self._led[0] is not image.leaders:
+            led: dict[str, list[str]] = {}
+            for partition, held in pairs(image.leaders):
+                led.setdefault(broker_host(held.leader), []).append(short_name(partition))
+            words = {lane: _render_led(sub, led.get(lane, [])) for lane, sub in self._subs.items()}
+            self._led = (image.leaders, words)
+        return self._led[1]
+
     def changes_since(self, since: int) -> Part:
         """Return what differs after a step."""
         return {
@@ -68,10 +81,9 @@ class LaneHeads:
         }
 
 
-def _heads(world: World, subs: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    leads: dict[str, list[str]] = {}
-    for partition, held in world.image.leaders.items():
-        leads.setdefault(f"B{held.leader}", []).append(short_name(partition))
+def _heads(
+    world: World, subs: Mapping[str, str], leads: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
     still = list_paused(world)
     up = {f"B{broker}" for broker in world.up}
     for lane, sub in subs.items():
@@ -81,11 +93,7 @@ def _heads(world: World, subs: Mapping[str, str]) -> Iterator[tuple[str, str, st
             yield lane, sub, mark or (PAUSED if lane in still else _trouble(app))
         else:
             mark = "" if lane in up else CRASHED
-            yield (
-                lane,
-                _render_led(sub, leads.get(lane, [])),
-                mark or (PAUSED if lane in still else ""),
-            )
+            yield lane, leads[lane], mark or (PAUSED if lane in still else "")
 
 
 def _render_led(before: str, now: list[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias, assert_never
+from typing import NamedTuple, TypeAlias, assert_never
 
 from kipviz.brokers.logs import partition_log
 from kipviz.brokers.logs.partition_log import PartitionLog
@@ -49,48 +49,106 @@ from kipviz.views.role_cards.card_rows import Card, Cells, span
 from kipviz.views.role_cards.shares import SHORT
 
 TEXT_MAX = 8
+OPEN = "open"  # the outcome of a transaction that has none yet
 MEANING = {"LSO": "last stable offset", "HW": "high watermark", "LEO": "end of the log"}
 
 NameOf = Callable[[str], str]
 
 
-def tape(log: PartitionLog) -> Card:
-    """Return every offset with its batch and its outcome, and the log's marks."""
-    card: Card = {}
-    decided = _Decided()
-    for batch in log.batches:
-        about = _describe_batch(log, batch, decided.epoch_of(batch))
-        if batch.control:
-            cells = {"offset": batch.base_offset, "text": batch.control[0], **about}
-            card[f"offset {batch.base_offset}"] = cells
-            continue
-        if batch.count > 1:
-            about["span"] = span(batch.base_offset, batch.last_offset)
-        for offset, record in enumerate(batch.records, batch.base_offset):
-            assert isinstance(record, DataRecord)
-            text = record.value[:TEXT_MAX]
-            card[f"offset {offset}"] = {"offset": offset, "text": text, **about}
-    return card | _marks(log)
+class Tape:
+    """The picture of a log of a user's topic along a run.
 
-
-def entries(log: PartitionLog, name_of: NameOf) -> Card:
-    """Return every record of an internal topic as key and value, and the marks between them.
-
-    `name_of` returns the name of a share-partition from its key.
+    A log grows at its end: the rows of a batch are made once for each outcome of its transaction.
     """
+
+    def __init__(self) -> None:
+        self._rows = _BatchRows(_tape_rows)
+
+    def __call__(self, log: PartitionLog) -> Card:
+        """Return every offset with its batch and its outcome, and the log's marks."""
+        return self._rows.of(log) | _marks(log)
+
+
+class Entries:
+    """The records of an internal topic along a run; `name_of` returns the name of a share-partition from its key."""
+
+    def __init__(self, name_of: NameOf) -> None:
+        self._rows = _BatchRows(lambda batch, whose: _entry_rows(batch, whose, name_of))
+
+    def __call__(self, log: PartitionLog) -> Card:
+        """Return every record as key and value, and the marks between them."""
+        return self._rows.of(log) | _levels(log)
+
+
+class _Whose(NamedTuple):
+    """The epoch of a batch's transaction, and its outcome; "" for a marker."""
+
+    epoch: int = -1
+    fate: str = ""
+
+
+class _BatchRows:
+    """The rows of a log's batches; a batch is remembered by its identity, with whose it was."""
+
+    def __init__(self, make: Callable[[Batch, _Whose], Card]) -> None:
+        self._make = make
+        self._known: dict[int, tuple[Batch, _Whose, Card]] = {}
+        self._parts: list[Card] = []
+        self._whole: Card = {}
+
+    def of(self, log: PartitionLog) -> Card:
+        decided = _Decided()
+        before, self._known = self._known, {}
+        parts: list[Card] = []
+        undecided = log.open[0][0] if log.open else log.end_offset
+        for batch in log.batches:
+            epoch = decided.epoch_of(batch)
+            known = before.get(id(batch))
+            # The outcome of a batch below every open transaction is known for good; the epoch of a marker is not,
+            # because the batches before it may be deleted.
+            settled = known is not None and not batch.control and known[1].fate != OPEN
+            if known is None or not settled or batch.last_offset >= undecided:
+                whose = _whose(log, batch, epoch)
+                if known is None or known[1] != whose:
+                    known = (batch, whose, self._make(batch, whose))
+            self._known[id(batch)] = known
+            parts.append(known[2])
+        first = len(self._parts)
+        if parts[:first] != self._parts:
+            first, self._whole = 0, {}
+        self._whole = dict(self._whole)
+        for part in parts[first:]:
+            self._whole |= part
+        self._parts = parts
+        return self._whole
+
+
+def _tape_rows(batch: Batch, whose: _Whose) -> Card:
+    about = _describe_batch(batch, whose)
+    if batch.control:
+        cells = {"offset": batch.base_offset, "text": batch.control[0], **about}
+        return {f"offset {batch.base_offset}": cells}
+    if batch.count > 1:
+        about["span"] = span(batch.base_offset, batch.last_offset)
     card: Card = {}
-    decided = _Decided()
-    for batch in log.batches:
-        about = _describe_batch(log, batch, decided.epoch_of(batch))
-        whose = ": ".join(filter(None, (about["batch"], about.get("fate"))))
-        if batch.control:
-            value = f"{batch.control} marker of {whose}, in epoch {batch.producer_epoch}"
-            card |= _entry(batch.base_offset, value)
-            continue
-        for offset, record in enumerate(batch.records, batch.base_offset):
-            key, value = _key_and_value(record, name_of)
-            card |= _entry(offset, " \u00b7 ".join(filter(None, (f"{key} \u2192 {value}", whose))))
-    return card | _levels(log)
+    for offset, record in enumerate(batch.records, batch.base_offset):
+        assert isinstance(record, DataRecord)
+        text = record.value[:TEXT_MAX]
+        card[f"offset {offset}"] = {"offset": offset, "text": text, **about}
+    return card
+
+
+def _entry_rows(batch: Batch, whose: _Whose, name_of: NameOf) -> Card:
+    about = _describe_batch(batch, whose)
+    owner = ": ".join(filter(None, (about["batch"], about.get("fate"))))
+    if batch.control:
+        value = f"{batch.control} marker of {owner}, in epoch {batch.producer_epoch}"
+        return _entry(batch.base_offset, value)
+    card: Card = {}
+    for offset, record in enumerate(batch.records, batch.base_offset):
+        key, value = _key_and_value(record, name_of)
+        card |= _entry(offset, " \u00b7 ".join(filter(None, (f"{key} \u2192 {value}", owner))))
+    return card
 
 
 def _levels(log: PartitionLog) -> Card:
@@ -115,14 +173,20 @@ def _entry(offset: int, value: str) -> Card:
     return {f"offset {offset}": {"label": str(offset), "value": value, "order": 2 * offset}}
 
 
-def _describe_batch(log: PartitionLog, batch: Batch, epoch: int) -> Cells:
+def _whose(log: PartitionLog, batch: Batch, epoch: int) -> _Whose:
+    if batch.producer_id < 0 or not batch.transactional:
+        return _Whose()
+    return _Whose(epoch, "" if batch.control else _fate(log, batch))
+
+
+def _describe_batch(batch: Batch, whose: _Whose) -> Cells:
     """Return whose a batch is, whether it is a marker, and the outcome of its transaction."""
     about: Cells = {"batch": "", "control": batch.control[:1]}
     if batch.producer_id < 0 or not batch.transactional:
         return about
-    about["batch"] = f"pid {batch.producer_id} epoch {epoch}"
+    about["batch"] = f"pid {batch.producer_id} epoch {whose.epoch}"
     if not batch.control:
-        about["fate"] = _fate(log, batch)
+        about["fate"] = whose.fate
     return about
 
 
@@ -151,7 +215,7 @@ def _fate(log: PartitionLog, batch: Batch) -> str:
         for first, producer_id in log.open
     )
     if is_open:
-        return "open"
+        return OPEN
     return "aborted" if partition_log.is_aborted(log, batch) else "committed"
 
 

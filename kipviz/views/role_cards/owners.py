@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kipviz.clients.addressed import Outgoing, message_of
 from kipviz.clients.application import Application
 from kipviz.clients.groups.consumer import RegularConsumer, is_classic, joins_group
@@ -15,8 +17,9 @@ from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.workers import every_thread, swap_thread
 from kipviz.cluster.behaviour.naming import number, render_list, short_name
 from kipviz.cluster.world import BrokerRole, Connection, Envelope, RoleKey, host_of, is_loading
-from kipviz.core.table import Table
+from kipviz.core.table import Table, pairs
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.views.role_cards.card_rows import NAMELESS, Card, Fact, facts
 from kipviz.views.tones import CALM, TONE_OF_MEMBER, TONE_OF_PRODUCER
 
@@ -264,27 +267,49 @@ def _of_session(app: Application, connections: Connections) -> list[Owned]:
     return rows
 
 
+class RoleRows:
+    """The rows of all brokers' roles, made once for the cards of all brokers."""
+
+    def __init__(self) -> None:
+        self._roles: Table[RoleKey, BrokerRole] | None = None
+        self._rows: dict[int, list[Owned]] = {}
+
+    def of(self, roles: Table[RoleKey, BrokerRole]) -> dict[int, list[Owned]]:
+        """Return the rows by their brokers."""
+        if self._roles is not roles:
+            self._roles, self._rows = roles, {}
+            for (broker, role, shard), state in pairs(roles):
+                row = _of_role(role, shard, loading=is_loading(state))
+                self._rows.setdefault(broker, []).append(row)
+        return self._rows
+
+
 def of_broker(
-    broker: int, roles: Table[RoleKey, BrokerRole], connections: Connections, up: tuple[int, ...]
+    broker: int,
+    known: RoleRows,
+    roles: Table[RoleKey, BrokerRole],
+    connections: Connections,
+    up: tuple[int, ...],
 ) -> Card:
     """Return the active roles of a broker and the connections that it has opened."""
     if broker not in up:
         return _tree([Owned(0, 0, "broker", "down: its objects and connections are gone", "gone")])
     rows = [Owned(0, 0, "broker", "running")]
-    for (host, role, shard), state in roles.items():
-        if host == broker:
-            name = f"{role.replace('_', ' ')} {short_name(shard)}".strip()
-            loading = is_loading(state)
-            rows.append(Owned(100, 1, name, "loading" if loading else "active"))
-    sources = dict.fromkeys(source for source, _ in connections)
-    for source in sources:
+    rows += known.of(roles).get(broker, ())
+    answering = []
+    for (source, target), connection in pairs(connections):
         if host_of(source) == f"B{broker}":
-            rows += _connections(200, source, connections)
-    for (source, target), connection in connections.items():
+            rows.append(_connection(200, source, target, connection))
         if target == broker and connection.serving is not None:
             words = type(connection.serving.message).__name__
-            rows.append(Owned(300, 1, f"is answering {source}", words, "pending"))
-    return _tree(rows)
+            answering.append(Owned(300, 1, f"is answering {source}", words, "pending"))
+    return _tree([*rows, *answering])
+
+
+@lru_cache(maxsize=4096)
+def _of_role(role: Role, shard: str, *, loading: bool) -> Owned:
+    name = f"{role.replace('_', ' ')} {short_name(shard)}".strip()
+    return Owned(100, 1, name, "loading" if loading else "active")
 
 
 def _identity(holder: Holder) -> str:
@@ -303,13 +328,17 @@ def _next(outgoing: Outgoing | None) -> str:
 
 
 def _connections(order: int, source: str, known: Connections) -> list[Owned]:
-    rows = []
-    for (owner, broker), connection in known.items():
-        if owner == source:
-            label = f"{source.partition('/')[2]} \u2192 Broker {broker}"
-            tone = "calm" if connection.open else "gone"
-            rows.append(Owned(order + broker, 2, label, _traffic(connection), tone))
-    return rows
+    return [
+        _connection(order, source, broker, connection)
+        for (owner, broker), connection in pairs(known)
+        if owner == source
+    ]
+
+
+def _connection(order: int, source: str, broker: int, connection: Connection) -> Owned:
+    label = f"{source.partition('/')[2]} \u2192 Broker {broker}"
+    tone = "calm" if connection.open else "gone"
+    return Owned(order + broker, 2, label, _traffic(connection), tone)
 
 
 def _traffic(connection: Connection) -> str:

@@ -36,7 +36,6 @@ Place = tuple[int, int, Learned]
 FOLLOWED_MAX = 2_000
 # How often a step is tried again because the clients took one meanwhile.
 TRIES = 20
-NO_PREDICTIONS: Part = {"texts": [], "questions": []}
 
 
 class Growth(msgspec.Struct, frozen=True):
@@ -53,6 +52,8 @@ class LiveLines(Lab):
     request that caused it is answered. All methods hold `turn`, because one thread follows the server and another one
     answers the page.
     """
+
+    ASKS = False
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class LiveLines(Lab):
 
     def _begin(self, run: Run, views: tuple[OwnView, ...]) -> None:
         super().__init__(run, views)
-        self.payload |= {"asks": NO_PREDICTIONS, "live": True, "grown": self._growths}
+        self.payload |= {"live": True, "grown": self._growths}
 
     @property
     def last(self) -> int:
@@ -141,14 +142,16 @@ class LiveLines(Lab):
     def _send_more(self, path: tuple[int, ...], at: int) -> None:
         """Send the steps after `at`; the page has the others."""
         line, run = self._lines[0], self._runs[0]
-        told, lives = tell_branch(run.model, run.trace, path, at, line.lives, (), self.views)
+        told, lives = tell_branch(
+            run.model, run.trace, path, at, line.lives, (), self.views, asks=self.ASKS
+        )
         cards = {card["id"] for card in self.payload["cards"]}
         if any(row["card"] not in cards for row in lives.rows):
             # Such as the card of a client's log, with the first line.
             self._send_whole(path, self.last)
             return
         self._growths += 1
-        told |= {"asks": NO_PREDICTIONS, "at": at, "grown": self._growths}
+        told |= {"at": at, "grown": self._growths}
         self.model = run.model
         line.path, line.lives = path, lives.join_parent()
         lengthen(self.payload, told, line.lives.rows)

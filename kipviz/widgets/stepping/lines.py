@@ -66,6 +66,8 @@ class Lab:
     has changed.
     """
 
+    ASKS = True  # whether the main branch has questions for the reader's predictions
+
     def __init__(
         self,
         run: Run,
@@ -87,7 +89,7 @@ class Lab:
         told = self._runs[0].told
         head = head_of(run)
         self.payload, lives = tell(
-            run.scenario, run.design, run.model, trace, told, head, views, progress
+            run.scenario, run.design, run.model, trace, told, head, views, progress, asks=self.ASKS
         )
         path = trace.path(kept[0].tip)
         self._lines = {0: _Shown(0, kept[0].name, -1, 0, 0, path, lives)}

@@ -33,7 +33,7 @@ from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.run_points import CONDITIONS, condition_of
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import ORDER
-from kipviz.views.choices import action_of, choices
+from kipviz.views.choices import Choices, action_of
 from kipviz.views.explanations.sentences import summary, tell
 from kipviz.widgets.pages.line import no_step
 from kipviz.widgets.stepping.page_messages import Command
@@ -292,17 +292,14 @@ def first_difference(here: Standing, told: Told) -> int | None:
     They differ when another action happens, when the world differs, or when other actions are possible.
     """
     other = [told.trace.node(node) for node in told.trace.path(told.trace.cursor)]
+    possible_here, possible_there = Choices(here.run.model), Choices(told.run.model)
     for step, node in enumerate(other):
         if step > here.last:
             return step - 1
         mine = here.node(step)
         if (node.action, node.events, node.world) != (mine.action, mine.events, mine.world):
             return max(0, step - 1)
-        one, two = (
-            choices(here.run.model, mine.world, None),
-            choices(told.run.model, mine.world, None),
-        )
-        if one != two:
+        if possible_here.of(mine.world, None) != possible_there.of(mine.world, None):
             return step if step + 1 < len(other) else max(0, step - 1)
     return None if len(other) == len(here.path) else max(0, len(other) - 2)
 
