@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.real.served_run import ClientLine, RealClient, ServedModel
+from kipviz.cluster.real.served_run import ClientLine, ClientPoll, RealClient, ServedModel
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, FaultBudget
 from kipviz.cluster.world import broker_host
 from kipviz.core.field_types import why_not_as_declared
@@ -27,6 +27,7 @@ class ServedScenario(Scenario, frozen=True):
     clients: tuple[RealClient, ...] = ()
     lines: tuple[ClientLine, ...] = ()
     seed: int | None = None
+    polls: tuple[ClientPoll, ...] = ()
 
     def model(self, design: Design, budget: FaultBudget | None = None) -> ClusterModel:
         """Return the cluster under a design, with its real clients.
@@ -36,7 +37,7 @@ class ServedScenario(Scenario, frozen=True):
         """
         spec = self.spec if budget is None else self.spec.but(budget=budget)
         rules = (design.broker_rules(), design.client_rules())
-        return ServedModel(at_levels(spec, design), *rules, self.clients, self.lines)
+        return ServedModel(at_levels(spec, design), *rules, self.clients, self.lines, self.polls)
 
 
 def served_scenario(
@@ -45,6 +46,7 @@ def served_scenario(
     clients: tuple[RealClient, ...] = (),
     lines: tuple[ClientLine, ...] = (),
     seed: int | None = None,
+    polls: tuple[ClientPoll, ...] = (),
 ) -> ServedScenario:
     """Return the run of real clients on a cluster as a scenario."""
     softwares = dict.fromkeys(client.software for client in clients if client.software)
@@ -63,22 +65,25 @@ def served_scenario(
         clients=clients,
         lines=lines,
         seed=seed,
+        polls=polls,
     )
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """The served cluster in a trace file: the spec's bytes in base64, its clients, their log lines, and its seed."""
+    """The served cluster in a trace file: the spec's bytes in base64, its clients and what they did, and its seed."""
 
     spec: str
     clients: tuple[RealClient, ...] = ()
     lines: tuple[ClientLine, ...] = ()
     seed: int | None = None
+    polls: tuple[ClientPoll, ...] = ()
 
 
 def encode_served(scenario: ServedScenario, nodes: Mapping[int, int]) -> dict[str, Any]:
     """Return a served cluster as a trace file stores it; `nodes` are the numbers that its nodes get there."""
     spec = b64encode(serialize(scenario.spec)).decode("ascii")
-    said = _Said(spec, scenario.clients, renumber_lines(scenario.lines, nodes), scenario.seed)
+    lines, polls = renumber_lines(scenario.lines, nodes), renumber_polls(scenario.polls, nodes)
+    said = _Said(spec, scenario.clients, lines, scenario.seed, polls)
     found: dict[str, Any] = msgspec.to_builtins(said)
     return found
 
@@ -99,7 +104,7 @@ def read(said: Mapping[str, Any], design: str) -> ServedScenario:
     wrong_field = why_not_as_declared(spec, ClusterSpec, "the cluster")
     if wrong_field:
         raise BadSpec(f"a field of the served cluster has the wrong type: {wrong_field}")
-    return served_scenario(spec, design, known.clients, known.lines, known.seed)
+    return served_scenario(spec, design, known.clients, known.lines, known.seed, known.polls)
 
 
 def renumber_lines(
@@ -107,3 +112,21 @@ def renumber_lines(
 ) -> tuple[ClientLine, ...]:
     """Return log lines with the new numbers of their nodes, without those whose node is gone."""
     return tuple(line.but(node=nodes[line.node]) for line in lines if line.node in nodes)
+
+
+def renumber_polls(
+    polls: tuple[ClientPoll, ...], nodes: Mapping[int, int]
+) -> tuple[ClientPoll, ...]:
+    """Return long polls with the new numbers of their nodes; one whose end is gone still waits."""
+    return tuple(
+        poll.but(node=nodes[poll.node], until=nodes.get(poll.until, -1))
+        for poll in polls
+        if poll.node in nodes
+    )
+
+
+def renumber_nodes(scenario: ServedScenario, nodes: Mapping[int, int]) -> ServedScenario:
+    """Return a served cluster with the new numbers of the nodes to which something of its clients belongs."""
+    return scenario.but(
+        lines=renumber_lines(scenario.lines, nodes), polls=renumber_polls(scenario.polls, nodes)
+    )

@@ -20,13 +20,13 @@ from kipviz.cluster.actions import (
     MoveLeader,
     StartBroker,
 )
-from kipviz.cluster.real.served_run import RealClient
+from kipviz.cluster.real.served_run import ClientPoll, RealClient
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import host_of
 from kipviz.designs.catalogue import design
 from kipviz.messages.message import Message
 from kipviz.scenarios.scenario import Scenario
-from kipviz.scenarios.served_scenario import renumber_lines, served_scenario
+from kipviz.scenarios.served_scenario import renumber_lines, renumber_polls, served_scenario
 from kipviz.serving.client_log import LogLines
 from kipviz.serving.delivery_rules import RUNNING, message_named, rule
 from kipviz.serving.served_cluster import ServedCluster, node_of
@@ -39,8 +39,8 @@ from kipviz.serving.translating.reply_context import HOST
 from kipviz.settings.client_configs import BOOTSTRAP_SERVERS
 
 IDLE_S = 600.0
-# Whether the server has stopped, the newest kept node, the newest step, the number of log lines, the clients, the number
-# of connections.
+# Whether the server has stopped, the newest kept node, the newest step, the number of log lines and of long polls that
+# began or ended, the clients, the number of connections.
 News: TypeAlias = tuple[bool, int, int, int, tuple[RealClient, ...], int]
 CLOCK, MODEL = "clock", "model"
 
@@ -158,6 +158,11 @@ class Server:
                 (c.source or f"connection {c.number}", c.software, c.broker, c.in_flight)
                 for c in self.cluster.callers
             )
+
+    def waiting_polls(self) -> tuple[ClientPoll, ...]:
+        """Return the long polls that wait, each with its connection, its broker and its request."""
+        with self._lock:
+            return tuple(poll for poll in self.cluster.polls.list_polls() if poll.until < 0)
 
     def polls(self) -> tuple[tuple[str, str], ...]:
         """Return (connection, request) of each long poll that waits, such as a Fetch that waits for records."""
@@ -343,7 +348,7 @@ class Server:
             self.stopped,
             cluster.trace.cursor,
             cluster.newest,
-            cluster.logged,
+            cluster.logged + cluster.polls.changes,
             tuple(cluster.clients.values()),
             len(self._sockets.callers),
         )
@@ -476,10 +481,11 @@ class Server:
             trace = cluster.trace
             clients = tuple(cluster.clients.values())
             lines = tuple(cluster.client_lines)
+            polls = cluster.polls.list_polls()
         if until is not None:
             trace, nodes = trace.jump(node_of(trace, until)).only(())
-            lines = renumber_lines(lines, nodes)
-        scenario = served_scenario(self._spec, self._design.name, clients, lines, self._seed)
+            lines, polls = renumber_lines(lines, nodes), renumber_polls(polls, nodes)
+        scenario = served_scenario(self._spec, self._design.name, clients, lines, self._seed, polls)
         return Run(scenario, self._design, scenario.model(self._design), trace)
 
     def save(self, path: str) -> None:

@@ -47,6 +47,7 @@ from kipviz.serving.delivery_rules import BY_HAND, RUNNING, Rule
 from kipviz.serving.met_clients import MetClients
 from kipviz.serving.server_log import ServerLog
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
+from kipviz.serving.timing.waiting_polls import WaitingPolls
 from kipviz.serving.translating.apis import answer_frame, apis_with
 from kipviz.serving.translating.batch_bytes import KeptBatches
 from kipviz.serving.translating.reply_context import Desk, Refused
@@ -116,6 +117,7 @@ class ServedCluster:
         self.hosts = ClientHosts(self._is_in_model)
         self.client_lines: deque[ClientLine] = deque(maxlen=CLIENT_LINES_MAX)
         self.logged = 0
+        self.polls = WaitingPolls()
         # All steps that were ever taken, and those since the last one that is kept.
         self.steps = self._beyond = 0
         # Whether steps are still kept, and the bytes of the requests in them.
@@ -151,6 +153,7 @@ class ServedCluster:
         if caller not in self.callers:
             return
         self.callers.remove(caller)
+        self.polls.end(caller, self.trace.cursor)
         self._forget_judged(caller.source, caller.broker)
         connection = self.world.connections.get((caller.source, caller.broker))
         if connection is not None and connection.open:
@@ -222,6 +225,9 @@ class ServedCluster:
             current.waiting, caller.wait_ms = True, asked.wait_ms
             self._note_request(caller, asked.messages[0])
             self.callers.wait(caller)
+            if self._keeps:
+                request = type(asked.messages[0]).__name__
+                self.polls.begin(caller, request, self.trace.cursor)
             return
         self._go_on(caller, current)
 
@@ -243,6 +249,9 @@ class ServedCluster:
             self.take(receive(caller.source, caller.broker, message))
         except NotEnabled as wrong:
             self.refuse(caller, wrong.why)
+        finally:
+            if has_waited:
+                self.polls.end(caller, self.trace.cursor)
 
     def _note_request(self, caller: Caller, message: Message) -> None:
         """Note a message of a request, even if it is a long poll that is not in the model yet."""
@@ -308,6 +317,8 @@ class ServedCluster:
         node = node_of(self.trace, step)
         here = (caller.source for caller in self.callers if caller.source)
         names = dict.fromkeys(host_of(source) for source in here)
+        for caller in self.callers.waiting():
+            self.polls.end(caller, self.trace.cursor)
         self.callers.break_all()
         self._judged.clear()
         self._numbers.clear()

@@ -15,11 +15,7 @@ from kipviz.checking.single_run.permalink import encode_pick, mark_text
 from kipviz.checking.single_run.quiescence import WORK
 from kipviz.cluster.actions import ClusterAction, Deliver
 from kipviz.cluster.behaviour.catalogue import lane_of
-from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.real.rebuilt_cluster import RebuiltModel
-from kipviz.cluster.specs.abstraction import profile_of
-from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
 from kipviz.core.traces.trace import Trace
@@ -41,6 +37,7 @@ from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.scenarios.setting_changes import settings
 from kipviz.views.choices import Choices, action_of
+from kipviz.views.cluster_lanes import lanes_of_spec, list_lanes, spec_line
 from kipviz.views.explanations.guards import why
 from kipviz.views.explanations.network_sentences import notes_of_hosts
 from kipviz.views.explanations.sentences import (
@@ -68,12 +65,10 @@ from kipviz.views.reasons.beliefs import Beliefs
 from kipviz.views.reasons.blockers import findings
 from kipviz.views.reasons.causes import Causes, is_accident, take_watched
 from kipviz.views.reasons.moments import clause
-from kipviz.views.role_cards.card_rows import NAMELESS
 from kipviz.views.role_cards.cards import CardHead, Cards
 from kipviz.views.role_cards.lane_heads import LaneHeads
 from kipviz.views.role_cards.own_view import OwnView
 from kipviz.views.role_cards.real_clients import ClientLogs
-from kipviz.views.role_cards.real_clients import lanes as lanes_of_clients
 from kipviz.views.tones import CALM, TONE_OF_RECORD, TONE_OF_STATE
 from kipviz.views.waypoints import rests
 from kipviz.views.wire import WORDS, Wire
@@ -118,7 +113,7 @@ class Telling:
         self._open_verdicts: dict[str, VerdictPart] = {}
         self._open_faults: dict[str, ChoicesPart] = {}
         self._faults: list[ChoicePart] = []
-        self._heads = LaneHeads({lane: sub for lane, _, sub in _lanes_of_spec(model)})
+        self._heads = LaneHeads({lane: sub for lane, _, sub in lanes_of_spec(model)})
         self.holds: list[HoldPart] = []
         self._open_holds: dict[tuple[str, str], HoldPart] = {}
 
@@ -138,6 +133,7 @@ class Telling:
             self._step(k, str(node_id), before, node.action, node.world, node.events)
             self.cards.observe(node.world, node.events)
             self.beliefs.observe(node.world, node.events)
+            self.cards.polls.observe(node_id)
             self._logs.observe(k, str(node_id))
             self.notes += self._logs.notes(k, str(node_id))
             if k > self._since:
@@ -443,11 +439,11 @@ def payload(
         "untold": scenario.untold,
         "scenario": scenario.name,
         "head": head,
-        "spec_line": _spec_line(model),
+        "spec_line": spec_line(model),
         "design": {"name": design.name, "status": design.status, "sentence": design.sentence},
         "lanes": [
             {"id": name, "title": title, "sub": sub, "first": name in scenario.lanes}
-            for name, title, sub in _lanes(model)
+            for name, title, sub in list_lanes(model)
         ],
         "cards": [_card(head) for head in (*telling.cards.heads, *telling.beliefs.heads)],
         "machines": [drawing(machine) for machine in telling.cards.machines],
@@ -556,39 +552,6 @@ def _hosts(before: World, world: World) -> list[tuple[str, bool, bool]]:
     for name, app in world.applications.items():
         hosts.append((name, before.applications[name].alive, app.alive))
     return hosts
-
-
-def _spec_line(model: ClusterModel) -> str:
-    spec = model.spec
-    if isinstance(model, RebuiltModel):
-        return f"rebuilt from logs: {len(model.entries):,} batches"
-    clock = spec.clock.words
-    if not spec.clock.timed:
-        clock = f"{clock}: a timer may expire at any moment"
-    return (
-        f"Kafka {spec.kafka_version} · transaction version {spec.transaction_version} · "
-        f"replication {spec.replication} · {clock} · abstraction profile {profile_of(spec).profile.name}"
-    )
-
-
-def _lanes(model: ClusterModel) -> list[tuple[str, str, str]]:
-    """Return every lane: its id, its title, and the text of its head at the start."""
-    return [*lanes_of_clients(model), *_lanes_of_spec(model)]
-
-
-def _lanes_of_spec(model: ClusterModel) -> list[tuple[str, str, str]]:
-    """Return the lanes of the model's own hosts, whose heads change after a crash or a leader change."""
-    lanes = [(app.name, app.name, _sub(app)) for app in model.spec.applications]
-    leads = {b: list[str]() for b in model.spec.brokers}
-    for placement in model.spec.placements:
-        leads[placement.leader].append(short_name(placement.partition))
-    return [*lanes, *((f"B{b}", f"Broker {b}", ", ".join(leads[b])) for b in leads)]
-
-
-def _sub(app: ApplicationSpec) -> str:
-    if app.admin:
-        return "admin client"
-    return f"{app.transactional_id or NAMELESS} · {app.member_id}"
 
 
 def _questions(scenario: Scenario, chapters: tuple[Chapter, ...]) -> list[Part]:

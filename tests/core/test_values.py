@@ -18,7 +18,15 @@ from hypothesis import strategies as st
 
 from kipviz.core.log import Log
 from kipviz.core.table import Table
-from kipviz.core.values import Part, Value, encoding, fingerprint, memory_of
+from kipviz.core.values import (
+    Part,
+    Value,
+    digest_of,
+    digests_after,
+    encoding,
+    fingerprint,
+    memory_of,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -304,3 +312,9 @@ def test_fingerprints_stay_what_they_were():
     assert fingerprint(Point(1, 2)).hex() == "9f6c120794e1524292f48fbce4d885b7"
     assert fingerprint(table).hex() == "e5d98521bdc01ffeae36d40c86969127"
     assert fingerprint(Log.of([1, "a", role])).hex() == "99074d05d3c24114d6b8fddeaba59d35"
+
+
+@given(st.binary(), st.lists(st.binary()))
+def test_a_digest_after_a_prefix_is_that_of_both_together(prefix, rests):
+    digest = digests_after(prefix)
+    assert [digest(rest) for rest in rests] == [digest_of(prefix + rest) for rest in rests]

@@ -44,11 +44,47 @@ def test_a_client_that_only_waits_in_a_long_poll_has_a_name_and_a_lane(server, c
     assert answer(server, {"do": "polls"})["polls"] == [{"connection": "c/1", "request": "Fetch"}]
     server.log_line("c", "it waits")
     page = kipviz.open(server)
-    assert page.live == "1 client, waiting in a long poll: c"
-    assert "it waits" in [row["cells"]["value"] for row in page.payload["rows"]]
+    assert page.live == "1 client, Fetch of c waits at B1"
+    values = [row["cells"]["value"] for row in page.payload["rows"]]
+    assert "it waits" in values
+    assert "open, Fetch waits at B1 for records" in values
     server.end_polls()
-    assert kipviz.open(server).payload["steps"][1]["title"] == "c sends Fetch"
+    later = kipviz.open(server).payload
+    assert later["steps"][1]["title"] == "c sends Fetch"
+    waits = next(r for r in later["rows"] if r["cells"].get("value", "").startswith("open, Fetch"))
+    assert (waits["card"], waits["from"], waits["to"]) == ("connections:c", 0, 1)
     assert server.requests("c") == (("c/1", "Fetch"),)
+    page.close()
+
+
+def test_a_saved_run_has_the_long_polls_that_waited(server, connect, tmp_path):
+    connect(_encode_with_size(_fetch()))
+    until(server.polls)
+    server.crash(2)
+    server.end_polls()
+    server.save(str(tmp_path / "run.trace"))
+    saved = kipviz.open_trace(tmp_path / "run.trace").payload
+    waits = next(r for r in saved["rows"] if r["cells"].get("value", "").startswith("open, Fetch"))
+    assert waits["from"] == 0
+    assert saved["steps"][waits["to"]]["title"] == "c sends Fetch"
+
+
+def test_a_page_that_follows_shows_a_long_poll_when_it_begins_and_when_it_ends(server, connect):
+    connect(encode_frame(3, 12, client_id="c", Topics=None)).recv(65_536)
+    page = kipviz.open(server)
+    waiter = connect(_encode_with_size(_fetch()))
+    words = "open, Fetch waits at B1 for records"
+
+    def shown():
+        return [
+            row
+            for row in page.payload["rows"]
+            if row["cells"].get("value") == words and row["to"] is None
+        ]
+
+    until(shown)
+    waiter.close()
+    until(lambda: not shown())
     page.close()
 
 

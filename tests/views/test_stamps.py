@@ -17,7 +17,7 @@ from kipviz.messages.wire.kind import Around
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.explanations.operators import list_learned
 from kipviz.views.role_cards.coordinators import transaction
-from kipviz.views.role_cards.logs import entries
+from kipviz.views.role_cards.logs import Entries
 from kipviz.views.role_cards.remaining_time import timers
 from tests.cluster.test_record_timestamps import STAMPED, TIMED, model_of, transactions, walk
 
@@ -37,7 +37,7 @@ def test_the_timers_card_says_what_time_it_is_where_records_say_it_too() -> None
 def test_a_record_of_a_transaction_is_shown_with_its_times() -> None:
     world = end_world(*STAMPED)
     home = next(n for n in world.logs if n.startswith("__transaction_state"))
-    shown = [str(cells.get("value")) for cells in entries(world.logs[home], str).values()]
+    shown = [str(cells.get("value")) for cells in Entries(str)(world.logs[home]).values()]
     assert any("PREPARE" in text and "began at" in text for text in shown)
     assert all("began at" not in text for text in shown if "EMPTY" in text)
     assert all("update at" in text for text in shown if "→" in text)

@@ -374,9 +374,9 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
             )
         learned = told
     lines, line = _lines(path, said, loaded)
-    if isinstance(scenario, ServedScenario) and scenario.lines:
+    if isinstance(scenario, ServedScenario) and (scenario.lines or scenario.polls):
         nodes = _kept_nodes(loaded)[1][0]
-        scenario = scenario.but(lines=served_scenario.renumber_lines(scenario.lines, nodes))
+        scenario = served_scenario.renumber_nodes(scenario, nodes)
         model = scenario.model(design, FaultBudget(**origin.budget))
     others = tuple(
         Run(*one[:3], trace, settings=one[3].settings)

@@ -1,7 +1,7 @@
 """A run of real clients, replayed without them: the model knows their names, versions and log lines.
 
 The steps of such a run contain the clients' requests (`Receive`), so the steps are sufficient for a replay. This module
-holds what the world has no place for: a client's software, and its log lines.
+holds what the world has no place for: a client's software, its log lines, and its requests that wait at a broker.
 """
 
 from __future__ import annotations
@@ -39,6 +39,24 @@ class ClientLine(Value, frozen=True):
     text: str
 
 
+class ClientPoll(Value, frozen=True):
+    """A request that waits at its broker before it is a message of the model, such as a Fetch for records.
+
+    Attributes:
+        source: the client's connection.
+        broker: the broker at which it waits.
+        request: the name of the request.
+        node: the newest node of the run when it arrived.
+        until: the node at which it waits no longer; -1 while it does.
+    """
+
+    source: str
+    broker: int
+    request: str
+    node: int
+    until: int = -1
+
+
 class ServedModel(ClusterModel):
     """A cluster that real clients were connected to."""
 
@@ -49,11 +67,13 @@ class ServedModel(ClusterModel):
         client_rules: ClientRules,
         clients: tuple[RealClient, ...] = (),
         lines: tuple[ClientLine, ...] = (),
+        polls: tuple[ClientPoll, ...] = (),
     ) -> None:
-        """Make the cluster; `clients` sent its requests, and `lines` are their log lines."""
+        """Make the cluster; `clients` sent its requests, `lines` are their log lines, `polls` their long polls."""
         super().__init__(spec, broker_rules, client_rules)
         self.clients = clients
         self.lines = lines
+        self.polls = polls
 
 
 def clients_of(model: ClusterModel) -> tuple[RealClient, ...]:
@@ -64,3 +84,8 @@ def clients_of(model: ClusterModel) -> tuple[RealClient, ...]:
 def lines_of(model: ClusterModel) -> tuple[ClientLine, ...]:
     """Return the log lines of a run's real clients, the oldest first."""
     return model.lines if isinstance(model, ServedModel) else ()
+
+
+def polls_of(model: ClusterModel) -> tuple[ClientPoll, ...]:
+    """Return the long polls of a run's real clients, those that have ended first."""
+    return model.polls if isinstance(model, ServedModel) else ()

@@ -77,6 +77,7 @@ class Cards:
         self._spec = model.spec
         self._stages = _stages(model)
         self._role_rows = owners.RoleRows()
+        self.polls = real_clients.OpenPolls(model)
         self._seen: dict[str, tuple[tuple[int, ...], Parts, Card]] = {}
         self._finished: dict[str, Finished] = {}
         self._taken: dict[str, Taken] = {}
@@ -210,7 +211,7 @@ class Cards:
         name = client.name
         self._add(
             CardHead(f"connections:{name}", "Connections", name, "facts", name, 40),
-            lambda w: (w.connections,),
+            lambda w: (w.connections, self.polls.now),
             partial(real_clients.connections, name),
         )
         if any(line.client == name for line in lines_of(self._model)):

@@ -6,10 +6,16 @@ in flight, and the lines of its log at each step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.real.served_run import RealClient, clients_of, lines_of
+from kipviz.cluster.real.served_run import (
+    ClientPoll,
+    RealClient,
+    clients_of,
+    lines_of,
+    polls_of,
+)
 from kipviz.cluster.world import Connection, host_of
 from kipviz.core.outside.printable import sentence
 from kipviz.core.table import Table
@@ -29,9 +35,14 @@ def _software(client: RealClient) -> str:
     return sentence(client.software) or NO_SOFTWARE
 
 
-def connections(name: str, known: Table[tuple[str, int], Connection]) -> Card:
-    """Return the card of a client's connections: whether each is open, and which requests are in flight."""
+def connections(
+    name: str,
+    known: Table[tuple[str, int], Connection],
+    polls: Mapping[tuple[str, int], ClientPoll],
+) -> Card:
+    """Return the card of a client's connections: whether each is open, what is in flight, and what waits at a broker."""
     rows = []
+    unknown = {place: poll for place, poll in polls.items() if host_of(place[0]) == name}
     for (source, broker), connection in zip(known.keys(), known.values(), strict=True):
         if host_of(source) != name:
             continue
@@ -39,13 +50,44 @@ def connections(name: str, known: Table[tuple[str, int], Connection]) -> Card:
         flight = [type(e.message).__name__ for e in (*connection.responses, *connection.requests)]
         if connection.serving is not None:
             flight.append(f"{type(connection.serving.message).__name__} (being handled)")
+        poll = unknown.pop((source, broker), None)
         if not connection.open:
             rows.append((label, "closed", "gone"))
+        elif poll is not None and not flight:
+            rows.append((label, _waits(poll), "pending"))
         elif flight:
             rows.append((label, f"open, in flight: {', '.join(flight)}", "pending"))
         else:
             rows.append((label, "open, nothing in flight", "calm"))
+    for (source, broker), poll in unknown.items():
+        rows.append((f"B{broker}, connection {source.partition('/')[2]}", _waits(poll), "pending"))
     return facts(rows)
+
+
+def _waits(poll: ClientPoll) -> str:
+    return f"open, {poll.request} waits at B{poll.broker} for records"
+
+
+class OpenPolls:
+    """The long polls of real clients that wait at a step, along one branch of a run."""
+
+    def __init__(self, model: ClusterModel) -> None:
+        """Group them by the nodes at which they begin and end."""
+        self._begun: dict[int, list[ClientPoll]] = {}
+        self._ended: dict[int, list[ClientPoll]] = {}
+        for poll in polls_of(model):
+            self._begun.setdefault(poll.node, []).append(poll)
+            if poll.until >= 0:
+                self._ended.setdefault(poll.until, []).append(poll)
+        self.now: Mapping[tuple[str, int], ClientPoll] = {}
+
+    def observe(self, node: int) -> None:
+        """Advance to the next node; `now` is another object if it has changed."""
+        begun, ended = self._begun.get(node, ()), self._ended.get(node, ())
+        if begun or ended:
+            gone = {(poll.source, poll.broker) for poll in ended}
+            left = {place: poll for place, poll in self.now.items() if place not in gone}
+            self.now = left | {(poll.source, poll.broker): poll for poll in begun}
 
 
 class ClientLogs:

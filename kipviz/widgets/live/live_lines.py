@@ -19,7 +19,7 @@ from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.core.traces.trace import Trace
 from kipviz.messages.message import Message
-from kipviz.scenarios.served_scenario import ServedScenario, renumber_lines
+from kipviz.scenarios.served_scenario import ServedScenario, renumber_nodes
 from kipviz.serving.serve import Server, WentOn
 from kipviz.views.page_parts import Part
 from kipviz.views.payload import branch as tell_branch
@@ -103,7 +103,7 @@ class LiveLines(Lab):
             old = self._lines[0].path
             same = sum(one == two for one, two in zip(old, path, strict=False)) - 1
             now = _clients_of(run)
-            late = _first_new_line(before, now, run.trace)
+            late = _first_late(before, now, run.trace)
             known = path == old and now == before
             self._runs[0] = run
             if known:
@@ -130,7 +130,7 @@ class LiveLines(Lab):
 
     def _with_clients(self, served: Run, trace: Trace) -> Run:
         scenario = _clients_of(served)
-        scenario = scenario.but(lines=renumber_lines(scenario.lines, self._nodes))
+        scenario = renumber_nodes(scenario, self._nodes)
         model = scenario.model(served.design)
         return msgspec.structs.replace(
             self._runs[0],
@@ -300,8 +300,12 @@ def _same_clients(before: ServedScenario, now: ServedScenario) -> bool:
     return before.clients == now.clients
 
 
-def _first_new_line(before: ServedScenario, now: ServedScenario, trace: Trace) -> int:
-    """Return the first step with a log line that the page does not know; a step after the last one if there is none."""
-    known = set(before.lines)
-    new = [trace.node(line.node).depth for line in now.lines if line not in known]
-    return min(new, default=len(trace))
+def _first_late(before: ServedScenario, now: ServedScenario, trace: Trace) -> int:
+    """Return the first step with a log line or a long poll that the page shows otherwise, or one after the last step."""
+    known, polls = set(before.lines), set(before.polls)
+    new = [line.node for line in now.lines if line not in known]
+    new += [poll.node for poll in now.polls if poll not in polls]
+    # One that ended before the next step is in no list any more.
+    polls.difference_update(now.polls)
+    new += [poll.node for poll in polls if poll.until < 0]
+    return min((trace.node(node).depth for node in new), default=len(trace))

@@ -10,6 +10,7 @@ from typing import Self
 
 import traitlets
 
+from kipviz.cluster.world import host_of
 from kipviz.serving.serve import Server
 from kipviz.views.role_cards.own_view import OwnView
 from kipviz.widgets.live.live_lines import FOLLOWED_MAX, Growth, LiveLines, Place
@@ -22,6 +23,7 @@ LOOKS_EVERY_S = 1.0
 # A page is told of new steps at most so often, and the follower rests three times as long as it worked: the clients and
 # the cluster they use are in the same process.
 TOLD_EVERY_S = 0.1
+POLLS_NAMED = 2  # of the long polls that wait
 RESTS = 3.0
 # The name by which ipykernel 7.4 finds a widget's own choice of a subshell; no public name has it.
 IPYKERNEL_S_CHOICE = "_reply_subshell_for"
@@ -141,10 +143,13 @@ class LiveStepper(Stepper):
                     if waiting == 1
                     else f", {waiting} {what}s wait for you"
                 )
-            # A long poll is no message of the model yet, so no card shows it.
-            polls = [name.split("/")[0] for name, _ in server.polls()]
+            polls = [
+                f"{poll.request} of {host_of(poll.source)} waits at B{poll.broker}"
+                for poll in server.waiting_polls()
+            ]
             if polls:
-                words += f", waiting in a long poll: {', '.join(dict.fromkeys(polls))}"
+                more = f" and {len(polls) - POLLS_NAMED} more" if len(polls) > POLLS_NAMED else ""
+                words += f", {', '.join(polls[:POLLS_NAMED])}{more}"
         self.live = words
         self.following = not (server.stopped or self.lab.is_full)
 
