@@ -44,6 +44,7 @@ from kipviz.brokers.logs import (
     log_timers,
     partition_leader,
     produce_requests,
+    record_deletion,
 )
 from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.partition_leader import PartitionLeader
@@ -128,6 +129,7 @@ HANDLERS: dict[type[Message], Handler] = handlers_of(
         group_administration,
         acl_administration,
         topic_administration,
+        record_deletion,
     )
 )
 

@@ -40,6 +40,11 @@ from kipviz.messages.groups.several_groups import (
     names_several,
     narrow_to_groups,
 )
+from kipviz.messages.logs.deleted_records import (
+    DeleteRecords,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsResponse,
+)
 from kipviz.messages.logs.producing import (
     Fetch,
     FetchPartition,
@@ -131,6 +136,9 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
             return message.but(offsets=left)
         case Metadata():
             return message.but(topics=tuple(t for t in message.topics if t not in topics))
+        case DeleteRecords():
+            others = (p for p in message.partitions if topic_of(p.partition) not in topics)
+            return message.but(partitions=tuple(others))
         case CreateTopics() | CreatePartitions() | DeleteTopics():
             return message.but(topics=tuple(t for t in message.topics if t.name not in topics))
         case AlterShareGroupOffsets():
@@ -251,6 +259,11 @@ def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...])
         case MetadataResponse():
             out_of = tuple(TopicId(topic, "", REFUSED) for topic in topics)
             return answer.but(topics=(*answer.topics, *out_of))
+        case DeleteRecordsResponse():
+            assert isinstance(request, DeleteRecords)
+            kept_back = (p.partition for p in request.partitions if topic_of(p.partition) in topics)
+            denied = tuple(DeleteRecordsPartitionResult(p, REFUSED) for p in kept_back)
+            return answer.but(results=(*answer.results, *denied))
         case CreateTopicsResponse():
             kept = (CreatableTopicResult(t, REFUSED, error_message=UNAUTHORIZED) for t in topics)
             return answer.but(topics=(*answer.topics, *kept))

@@ -212,6 +212,9 @@ class Turn:
             self._reply(reply)
         for call in effects.local:
             self._local(broker, call)
+        if key[1] == Role.KAFKA_APIS:
+            for partition, _ in effects.deletes:
+                self.notify(partition)  # an operator's deletion: share-partitions notice it
         if self.instant:
             for partition, _ in effects.appends:
                 if self.image.has_enough_replicas(partition):

@@ -1,10 +1,8 @@
 """Real clients in the simulated cluster: sockets, frames, and the order of deliveries.
 
-SERVED of operators' requests: those that list and describe transactions, producers, groups, share groups' offsets and
-ACLs, those that create, extend and delete topics, and WriteTxnMarkers, with which an operator aborts a transaction.
-NOT SERVED: several topics of a share group's member; operators' requests that alter or delete (DeleteGroups,
-OffsetDelete, AlterShareGroupOffsets, DeleteShareGroupOffsets, CreateAcls, DeleteAcls); client telemetry, SASL and TLS;
-fetch sessions; classic groups of another protocol type than consumers.
+SERVED of operators' requests: what docs/SERVING.md lists in its table; it is compared with what brokers announce.
+NOT SERVED: several topics of a share group's member; requests about configs, quotas, reassignments and log directories;
+client telemetry, SASL and TLS; fetch sessions; classic groups of another protocol type than consumers.
 SHARE GROUPS begin at the earliest offset, as with share.auto.offset.reset=earliest; Kafka's default is latest.
 Clients cannot read internal topics: a Fetch has the error TOPIC_AUTHORIZATION_FAILED for such a partition.
 RECORDS: a client reads the bytes that a client sent. The model keeps their values, of a long one the first 1,000 bytes,

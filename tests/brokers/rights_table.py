@@ -48,6 +48,7 @@ from kipviz.messages.groups.groups import (
     fetch_offset,
 )
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.logs.deleted_records import DeleteRecords, DeleteRecordsPartition
 from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.logs.producing import Fetch, FetchPartition, PartitionProduceData, Produce
 from kipviz.messages.message import Message
@@ -131,6 +132,7 @@ KAFKA_APIS = {
     "DeleteShareGroupOffsets": "DELETE GROUP; READ TOPIC",
     "CreateTopics": "CREATE TOPIC each or of CLUSTER",
     "CreatePartitions": "ALTER TOPIC each",
+    "DeleteRecords": "DELETE TOPIC each",
     "DeleteTopics": "DELETE TOPIC each or of CLUSTER",
     "DescribeAcls": "DESCRIBE CLUSTER",
     "CreateAcls": "ALTER CLUSTER",
@@ -169,6 +171,7 @@ REQUESTS: dict[str, Message] = {
         CreateTopics((CreatableTopic("out"),)),
         CreatePartitions((CreatePartitionsTopic("out", 2),)),
         DeleteTopics((DeleteTopicState("out"),)),
+        DeleteRecords((DeleteRecordsPartition("out-0", 1),)),
         ShareGroupHeartbeat("g", "m", 1, "out"),
         InitializeShareGroupState("g:T:0", 2, -1),
         fetches("m", 0, "out-0", 1, group_id="g"),

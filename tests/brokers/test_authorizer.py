@@ -148,7 +148,7 @@ def test_without_acls_no_topic_is_left_out():
 @pytest.mark.parametrize("name", [n for n in REQUESTS if n != "ListTransactions"])
 def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_serves_it(name):
     everywhere = {"WriteTxnMarkers", "ListGroups", "DescribeAcls", "CreateAcls", "DeleteAcls"}
-    everywhere |= {"CreateTopics", "CreatePartitions", "DeleteTopics"}
+    everywhere |= {"CreateTopics", "CreatePartitions", "DeleteTopics", "DeleteRecords"}
     everywhere |= {"Metadata", "FindCoordinator"}
     if name in everywhere | {"ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
         with pytest.raises(AssertionError, match="is for every broker"):

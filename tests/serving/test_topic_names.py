@@ -36,7 +36,7 @@ def names_of(fields, version):
 NAMING = [
     (key, version)
     for key, version in CASES
-    if key not in (11, 90)  # a protocol's name; groups come before topics
+    if key not in (11, 90, 91, 92)  # a protocol's name; groups come before topics
     and any(names_of(APIS[key].request.fields, version))
     and "TopicId" not in str(APIS[key].request.fields if version >= 13 or key == 3 else "")
 ]

@@ -267,7 +267,10 @@ def on_offset_delete(
     Clause: KIP-496; OffsetMetadataManager.deleteOffsets.
     """
     group_id = request.group_id
-    checks = _is_there(me, me, group_id, CLASSIC, CONSUMER)
+    checks: Checks = ()
+    # KafkaApis responds itself if the request names no partition that exists.
+    if not request.partitions or any(p in on.image.leaders for p in request.partitions):
+        checks = _is_there(me, me, group_id, CLASSIC, CONSUMER)
     if error_of(checks) is not Errors.NONE:
         return _respond(me, request, reply_to, checks)
     found = {p: _deletable(me, group_id, p, on) for p in request.partitions}

@@ -17,7 +17,7 @@ from kipviz.messages.apis.groups import (
     offset_commit,
     offset_fetch,
 )
-from kipviz.messages.apis.logs import fetch, list_offsets, produce
+from kipviz.messages.apis.logs import deleted_records, fetch, list_offsets, produce
 from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fetch, share_state
 from kipviz.messages.apis.transactions import added_partitions, admin, ends, liveness, producer_ids
 from kipviz.messages.errors import Errors
@@ -31,6 +31,7 @@ APIS: tuple[AnyApi, ...] = (
     *produce.APIS,
     *fetch.APIS,
     *list_offsets.APIS,
+    *deleted_records.APIS,
     *metadata.APIS,
     *topic_creation.APIS,
     *topic_deletion.APIS,

@@ -113,6 +113,11 @@ def max_message_bytes(configs: Configs) -> int:
     return int(dict(configs).get(setting.name, setting.default))
 
 
+def is_only_compacted(configs: Configs) -> bool:
+    """Return whether the records of a topic with these configs are compacted and never deleted."""
+    return "delete" not in dict(configs).get("cleanup.policy", "delete")
+
+
 def allows_dead_letters(configs: Configs) -> bool:
     """Return whether a topic with these configs accepts dead letters."""
     name = topic_configs.ERRORS_DEADLETTERQUEUE_GROUP_ENABLE.name

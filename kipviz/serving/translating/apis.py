@@ -10,19 +10,31 @@ from dataclasses import dataclass
 
 from kipviz.messages.apis.api import AnyApi
 from kipviz.messages.apis.catalogue import API_OF, row_of
-from kipviz.messages.cluster.acls import DescribeAcls
+from kipviz.messages.cluster.acls import CreateAcls, DeleteAcls, DescribeAcls
 from kipviz.messages.cluster.coordinators import FindCoordinator
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.cluster.topic_creation import CreatePartitions, CreateTopics
 from kipviz.messages.cluster.topic_deletion import DeleteTopics
 from kipviz.messages.groups.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
-from kipviz.messages.groups.group_admin import ConsumerGroupDescribe, DescribeGroups, ListGroups
+from kipviz.messages.groups.group_admin import (
+    ConsumerGroupDescribe,
+    DescribeGroups,
+    ListGroups,
+    OffsetDelete,
+)
 from kipviz.messages.groups.groups import OffsetCommit, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.logs.deleted_records import DeleteRecords
 from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.logs.producing import Fetch, Produce
 from kipviz.messages.message import Message
-from kipviz.messages.shares.share_admin import DescribeShareGroupOffsets, ShareGroupDescribe
+from kipviz.messages.shares.share_admin import (
+    AlterShareGroupOffsets,
+    DeleteGroups,
+    DeleteShareGroupOffsets,
+    DescribeShareGroupOffsets,
+    ShareGroupDescribe,
+)
 from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions.admin import (
@@ -130,6 +142,13 @@ SERVED: dict[type[Message], Translate] = {
     CreateTopics: as_written,
     CreatePartitions: as_written,
     DeleteTopics: as_written,
+    DeleteRecords: as_written,
+    DeleteGroups: translate_groups.delete,
+    OffsetDelete: as_written,
+    AlterShareGroupOffsets: as_written,
+    DeleteShareGroupOffsets: translate_operators.delete_share_group_offsets,
+    CreateAcls: as_written,
+    DeleteAcls: as_written,
 }
 # What a draft adds, by the number of its KIP; brokers announce it only on request. The other drafts have no request that
 # could be announced: KIP-1310's session is the client's alone, and KIP-1309 gives its request no key.

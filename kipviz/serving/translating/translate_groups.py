@@ -152,6 +152,14 @@ def leave_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     return Asked(asked.messages, answer)
 
 
+def delete(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+    """Delete groups of any kind; a request that names none is answered without a result."""
+    (message,) = messages
+    if not named_groups(message):
+        return Asked((), lambda _: {"Results": ()})
+    return as_written(request, messages)
+
+
 def describe(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Describe groups of any kind; a request that names none is answered without one."""
     (message,) = messages

@@ -131,3 +131,17 @@ def describe_share_group_offsets(request: ClientRequest, messages: tuple[Message
         return {"Groups": tuple(found)}
 
     return Asked(asked, answer)
+
+
+def delete_share_group_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+    """Delete a share group's offsets of topics, one after the other: the first error of the group is the request's."""
+    around = Around(tuple(request.desk.image.topic_ids.items()))
+
+    def answer(replies: Replies) -> Struct:
+        found = [KINDS[type(told)].fill(told, around) for told in replies]
+        wrong = next((each for each in found if each["ErrorCode"]), None)
+        if wrong is not None:
+            return wrong
+        return {"Responses": tuple(topic for each in found for topic in each["Responses"])}
+
+    return Asked(messages, answer)

@@ -50,6 +50,7 @@ WORDS = {
     "member epoch": ("request", "group"),
     "partition there": ("of", "there:"),
     "resource name": ("of", "allowed:"),
+    "topic of a user": ("of", "allowed:"),
     "ACL exists": ("of", "exists:"),
     "state of the topic": ("of", "partitions:"),
     "result": ("of", "result:"),

@@ -13,10 +13,14 @@ import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.CreateTopicsOptions;
 import org.apache.kafka.clients.admin.CreateTopicsResult;
+import org.apache.kafka.clients.admin.ListShareGroupOffsetsSpec;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicCollection;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.Uuid;
 
@@ -68,8 +72,38 @@ public class KafkaAdmin {
                 TopicCollection.ofTopicIds(List.of(Uuid.fromString(words[1])))).all().get());
             case "topics" -> String.join(" ", new TreeSet<>(admin.listTopics().names().get()));
             case "describe" -> describe(admin.describeTopics(List.of(words[1])).allTopicNames().get().get(words[1]));
+            case "groups" -> String.join(" ", new TreeSet<>(
+                admin.listGroups().all().get().stream().map(group -> group.groupId()).toList()));
+            case "set-offset" -> done(() -> admin.alterConsumerGroupOffsets(
+                words[1], Map.of(partition(words), new OffsetAndMetadata(Long.parseLong(words[4])))).all().get());
+            case "offset" -> {
+                var found = admin.listConsumerGroupOffsets(words[1]).partitionsToOffsetAndMetadata().get();
+                var offset = found.get(partition(words));
+                yield offset == null ? "none" : String.valueOf(offset.offset());
+            }
+            case "forget-offset" -> done(() -> admin.deleteConsumerGroupOffsets(
+                words[1], Set.of(partition(words))).all().get());
+            case "delete-group" -> done(() -> admin.deleteConsumerGroups(List.of(words[1])).all().get());
+            case "delete-records" -> String.valueOf(admin.deleteRecords(Map.of(
+                new TopicPartition(words[1], Integer.parseInt(words[2])),
+                RecordsToDelete.beforeOffset(Long.parseLong(words[3])))).lowWatermarks()
+                .values().iterator().next().get().lowWatermark());
+            case "set-share-offset" -> done(() -> admin.alterShareGroupOffsets(
+                words[1], Map.of(partition(words), Long.parseLong(words[4]))).all().get());
+            case "share-offset" -> {
+                var found = admin.listShareGroupOffsets(Map.of(words[1], new ListShareGroupOffsetsSpec()))
+                    .partitionsToOffsetInfo(words[1]).get().get(partition(words));
+                yield found == null ? "none" : String.valueOf(found.startOffset());
+            }
+            case "forget-share-offsets" -> done(() -> admin.deleteShareGroupOffsets(
+                words[1], Set.of(words[2])).all().get());
+            case "delete-share-group" -> done(() -> admin.deleteShareGroups(List.of(words[1])).all().get());
             default -> throw new IllegalArgumentException(words[0]);
         };
+    }
+
+    private static TopicPartition partition(String[] words) {
+        return new TopicPartition(words[2], Integer.parseInt(words[3]));
     }
 
     private interface Call {
