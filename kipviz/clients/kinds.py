@@ -48,7 +48,7 @@ def _no_timers(me: object) -> tuple[TimerOfClient, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind(Generic[C]):
+class ClientKind(Generic[C]):
     """The functions of one kind of client.
 
     `next_request` returns the request that its network thread would send next, `note_sent` notes that a request is in flight and
@@ -70,8 +70,8 @@ class Kind(Generic[C]):
     on_timer: Callable[[C, TimerOfClient], C] | None = None
 
 
-KINDS: dict[type, Kind[Any]] = {
-    Producer: Kind[Producer](
+KINDS: dict[type, ClientKind[Any]] = {
+    Producer: ClientKind[Producer](
         next_request=producer.next_request,
         sent=producer.note_sent,
         on_response=producer.on_response,
@@ -82,7 +82,7 @@ KINDS: dict[type, Kind[Any]] = {
         running=producer.running,
         on_timer=producer.on_timer,
     ),
-    Consumer: Kind[RegularConsumer](
+    Consumer: ClientKind[RegularConsumer](
         next_request=kafka_consumer.next_request,
         sent=kafka_consumer.note_sent,
         on_response=kafka_consumer.on_response,
@@ -92,7 +92,7 @@ KINDS: dict[type, Kind[Any]] = {
         running=kafka_consumer.running,
         on_timer=kafka_consumer.on_timer,
     ),
-    ShareConsumer: Kind[ShareConsumer](
+    ShareConsumer: ClientKind[ShareConsumer](
         next_request=share_consumer.next_request,
         sent=share_consumer.note_sent,
         on_response=share_consumer.on_response,
@@ -103,7 +103,7 @@ KINDS: dict[type, Kind[Any]] = {
         timers=share_consumer.timers,
         on_timer=share_consumer.on_timer,
     ),
-    TransactionSession: Kind[TransactionSession](
+    TransactionSession: ClientKind[TransactionSession](
         next_request=transaction_session.next_request,
         sent=transaction_session.note_sent,
         on_response=transaction_session.on_response,
@@ -114,7 +114,7 @@ KINDS: dict[type, Kind[Any]] = {
         running=transaction_session.running,
         on_timer=transaction_session.on_timer,
     ),
-    ShareMember: Kind[ShareMember](
+    ShareMember: ClientKind[ShareMember](
         next_request=share_member.next_request,
         sent=share_member.note_sent,
         on_response=share_member.on_response,
@@ -124,7 +124,7 @@ KINDS: dict[type, Kind[Any]] = {
         running=share_member.running,
         on_timer=share_member.on_timer,
     ),
-    Admin: Kind[Admin](
+    Admin: ClientKind[Admin](
         next_request=admin.next_request,
         sent=admin.note_sent,
         on_response=admin.on_response,
@@ -132,7 +132,7 @@ KINDS: dict[type, Kind[Any]] = {
         restarted=admin.restart,
         next_broker=admin.next_broker,
     ),
-    ExternalDatabase: Kind[ExternalDatabase](
+    ExternalDatabase: ClientKind[ExternalDatabase](
         next_request=external_database.next_request,
         sent=external_database.note_sent,
         on_response=external_database.on_response,
@@ -143,7 +143,7 @@ KINDS: dict[type, Kind[Any]] = {
 """The functions of each kind. A row is checked against its kind; `_kind_of` says which row belongs to which client."""
 
 
-def _kind_of(me: C) -> Kind[C]:
+def _kind_of(me: C) -> ClientKind[C]:
     return KINDS[type(me)]
 
 

@@ -15,7 +15,7 @@ from kipviz.recordings.judging.report import report
 from kipviz.recordings.recorded import Exchange, plain
 from kipviz.recordings.request_context.clocks import hours_apart, shift_offset
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
-from kipviz.recordings.request_context.logged_effects import Effects
+from kipviz.recordings.request_context.logged_effects import LoggedEffects
 from tests.recordings.whole_folder import unpack_folder
 
 RECORDED = Path(__file__).parent / "kafka-4.4.0"
@@ -92,7 +92,7 @@ def test_a_request_log_of_another_zone_is_told_with_the_offset_that_fits(tmp_pat
 
 def test_what_no_log_can_have_is_no_reason_to_refuse_an_answer() -> None:
     """An idempotent producer has no transactional id, and no coordinator logs its identity."""
-    effects = Effects(())
+    effects = LoggedEffects(())
     given = InitProducerIdResponse(Errors.NONE, 9, 0)
     assert effects.allow(InitProducerId(None), given, 0, 1)
     assert effects.allow(InitProducerId(""), given, 0, 1)

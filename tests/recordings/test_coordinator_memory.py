@@ -160,6 +160,6 @@ def test_whether_there_is_a_leader_yet_is_asked_of_the_entries_before_the_first_
 
     monkeypatch.setattr(acceptor, "_decisions", ())
     monkeypatch.setattr(acceptor.logs, "skipped", 3)
-    monkeypatch.setattr(acceptor.office, "is_between_leaders", is_between_leaders)
+    monkeypatch.setattr(acceptor.known_leaders, "is_between_leaders", is_between_leaders)
     assert next(acceptor._possible((5,), asked, question))
     assert seen == [(8, question.message)]

@@ -335,7 +335,7 @@ def test_a_coordinator_loads_from_its_election_until_it_shows_that_it_has_and_at
 ) -> None:
     evidence = of_recording(RELEASE / name)
     acceptor = Acceptor(evidence)
-    spans = acceptor.office.loading["__transaction_state-1"]
+    spans = acceptor.known_leaders.loading["__transaction_state-1"]
     late = [
         (number, x)
         for number, x in enumerate(acceptor.exchanges)
@@ -429,7 +429,7 @@ def test_an_answer_that_kafka_apis_gives_does_not_show_that_a_coordinator_has_lo
 ) -> None:
     evidence = of_recording(RELEASE / "coordinator-move")
     acceptor = Acceptor(evidence)
-    office = acceptor.office
+    known = acceptor.known_leaders
     asked = next(x for x in acceptor.exchanges if x.api == "END_TXN")
     answer = asked.response.set("errorCode", error.value)
-    assert bool(list(office._list_shown([asked.but(response=answer)]))) is shows
+    assert bool(list(known._list_shown([asked.but(response=answer)]))) is shows

@@ -19,7 +19,7 @@ from kipviz.recordings.followed_members.member_connections import MemberConnecti
 from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.possible_worlds.coordinator_memory import Transitions
 from kipviz.recordings.replayed_roles import leaders
-from kipviz.recordings.request_context import office
+from kipviz.recordings.request_context import known_leaders
 from kipviz.recordings.request_context.appends import SeenEnds
 from kipviz.recordings.request_context.arrival import thread_of
 from kipviz.recordings.request_context.evidence import Evidence
@@ -76,12 +76,14 @@ def assignments_are_stored_at_once(patch: Patch) -> None:
 
 
 def nobody_writes_after_an_election(patch: Patch) -> None:
-    patch.setattr(office, "logs_complete", lambda *_: {})
+    patch.setattr(known_leaders, "logs_complete", lambda *_: {})
 
 
 def lists_come_from_loaded_coordinators(patch: Patch) -> None:
     patch.setattr(
-        office.Office, "answering_roles", lambda *told: (told[2],) if told[2] in told[3] else ()
+        known_leaders.KnownLeaders,
+        "answering_roles",
+        lambda *told: (told[2],) if told[2] in told[3] else (),
     )
 
 

@@ -13,7 +13,7 @@ from kipviz.recordings.decoded.producer_id_blocks import GivenIds
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.request_context.appends import SeenEnds
-from kipviz.recordings.request_context.office import Office
+from kipviz.recordings.request_context.known_leaders import KnownLeaders
 from tests.recordings.unpacked import FOLDERS, evidence_of_three, unpack
 
 RECORDED = FOLDERS / "three-4.4.0.zip"
@@ -45,7 +45,7 @@ def test_every_answer_of_three_brokers_is_one_that_the_model_could_have_given(ev
 
 def test_a_broker_without_a_block_of_producer_ids_says_that_it_is_loading(evidence, monkeypatch):
     # A coordinator that reads its log after an election says the same.
-    monkeypatch.setattr(Office, "may_load", lambda *_: False)
+    monkeypatch.setattr(KnownLeaders, "may_load", lambda *_: False)
     assert list_refused(evidence, "INIT_PRODUCER_ID") == set()
     used_up = lambda me, x: (me._following(x) or 0) % 1_000 == 0  # noqa: E731
     monkeypatch.setattr(GivenIds, "block_is_due", used_up)

@@ -14,7 +14,7 @@ from kipviz.recordings.judging import inconclusive
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.inconclusive import FENCED
 from kipviz.recordings.judging.report import of_evidence
-from kipviz.recordings.request_context import office
+from kipviz.recordings.request_context import known_leaders
 from tests.recordings.unpacked import FOLDERS, evidence_of_three, unpack
 
 RECORDED = FOLDERS / "three-4.3.1.zip"
@@ -63,7 +63,7 @@ def test_a_coordinator_that_is_loading_says_to_every_heartbeat_that_all_is_well(
     assert of_joining(evidence) == set()
     within_a_second = lambda *_: {}  # noqa: E731
     with monkeypatch.context() as undone:
-        undone.setattr(office, "loading_spans", within_a_second)
+        undone.setattr(known_leaders, "loading_spans", within_a_second)
         assert ("HEARTBEAT", "NONE") in of_joining(evidence)
     monkeypatch.setattr(joining, "BEATS", "")
     assert of_joining(evidence) == {("HEARTBEAT", "NONE")}

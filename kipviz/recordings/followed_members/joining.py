@@ -153,9 +153,9 @@ class Joining:
 
     def _judge_rejection(self, number: int) -> tuple[Asked, ...]:
         with handling(number):
-            return (*self._not_allowed(number), *self._out_of_office(number))
+            return (*self._not_allowed(number), *self._without_coordinator(number))
 
-    def _out_of_office(self, number: int) -> Iterator[Asked]:
+    def _without_coordinator(self, number: int) -> Iterator[Asked]:
         """Accept that a coordinator which is not active yet rejects a request, without any effect.
 
         A loading coordinator knows no member, and answers every heartbeat with NONE
@@ -163,7 +163,7 @@ class Joining:
         (GroupCoordinatorService.joinGroup, handleOperationException).
         """
         exchange, askings = self._exchanges[number], self._asked[number]
-        shard, _, coordinator = self._office(Follower(), number)
+        shard, _, coordinator = self._find_coordinator(Follower(), number)
         if coordinator is None or not self._list_elections(shard, number):
             return
         for asking in askings:
@@ -236,7 +236,7 @@ class Joining:
         yield way
         if not self._rings_at_once:
             return
-        shard, on, coordinator = self._office(way, number)
+        shard, on, coordinator = self._find_coordinator(way, number)
         group = self._exchanges[number].request["groupId"]
         if coordinator is None:
             return
@@ -265,7 +265,7 @@ class Joining:
         exchange = self._exchanges[number]
         way = self._in_term(way, number)
         for place, asking in enumerate(self._asked[number]):
-            shard, on, coordinator = self._office(way, number)
+            shard, on, coordinator = self._find_coordinator(way, number)
             if coordinator is None:
                 return way
             group = asking.group_id
@@ -280,7 +280,9 @@ class Joining:
                 way = way.but(names=way.names.set((group, asking.named), new[0]))
         return way
 
-    def _office(self, way: Follower, number: int) -> tuple[str, Context, GroupCoordinator | None]:
+    def _find_coordinator(
+        self, way: Follower, number: int
+    ) -> tuple[str, Context, GroupCoordinator | None]:
         """Return the coordinator of a request's group; at first it has the state of the log."""
         exchange = self._exchanges[number]
         _, found, roles = self._context_at(exchange.received_ms)
@@ -355,7 +357,7 @@ class Joining:
         Return which of the requests that arrived before it, or may have, are handled; and the verdict.
         """
         exchange, askings = self._exchanges[number], self._asked[number]
-        if self._office(self._ways[0], number)[2] is None:
+        if self._find_coordinator(self._ways[0], number)[2] is None:
             return early, []
         recorded = [recorded_answer(exchange, asking) for asking in askings]
         # Histories without unseen events come first: a member that left explains as much as one that timed out.
@@ -406,7 +408,7 @@ class Joining:
         return ()
 
     def _try_unseen(self, way: Follower, number: int) -> Iterator[Follower]:
-        shard, on, coordinator = self._office(way, number)
+        shard, on, coordinator = self._find_coordinator(way, number)
         if coordinator is None:
             return
         for delay in classic_membership.delays(coordinator):

@@ -21,7 +21,7 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.evidence import Evidence, elections_of
-from kipviz.recordings.request_context.office import Office
+from kipviz.recordings.request_context.known_leaders import KnownLeaders
 
 
 class FollowedMembers:
@@ -36,13 +36,13 @@ class FollowedMembers:
         own: list[tuple[int, Context]],
         admission: Admission,
         fronts: Fronts,
-        office: Office,
+        known_leaders: KnownLeaders,
     ) -> None:
         """Store the worlds at the times of their entries; `own` are a single broker's views of them."""
         self._names, self._admission = names, admission
         self._configs, self._changes = evidence.configs, evidence.config_changes
         self._entries, self._decisions = evidence.entries, evidence.decisions
-        self._fronts, self._office = fronts, office
+        self._fronts, self._known_leaders = fronts, known_leaders
         self._moments, self._own = list(moments), own
         decided = worlds_of(self._decisions, self._moments) if self._decisions else ()
         self._decided = list(decided)
@@ -62,7 +62,7 @@ class FollowedMembers:
             best_joining,
             admission=self._admission,
             leaders_known=bool(self._decisions),
-            complete=self._office.complete,
+            complete=self._known_leaders.complete,
         )
         if not self._decisions:
             roles = [world.roles for _, world in self._moments]
@@ -75,7 +75,7 @@ class FollowedMembers:
                     (at, on, world.roles)
                     for (at, world), (_, on) in zip(self._decided, self._seen[broker], strict=True)
                 ],
-                self._office.loading,
+                self._known_leaders.loading,
             )
             for broker in brokers_of(self._decisions)
         }

@@ -68,8 +68,8 @@ from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.appends import PRODUCE, Appends, SeenEnds
 from kipviz.recordings.request_context.arrival import as_written, span_of
 from kipviz.recordings.request_context.evidence import Evidence
-from kipviz.recordings.request_context.logged_effects import Effects
-from kipviz.recordings.request_context.office import Office
+from kipviz.recordings.request_context.known_leaders import KnownLeaders
+from kipviz.recordings.request_context.logged_effects import LoggedEffects
 
 
 def accept(evidence: Evidence) -> tuple[Asked, ...]:
@@ -87,7 +87,7 @@ class Acceptor(RequestBook):
     Attributes:
         logs: the broker's logs in the model.
         groups: the members of groups, followed from the first request to the last.
-        office: the leaders, as far as the recording shows them.
+        known_leaders: the leaders, as far as the recording shows them.
     """
 
     def __init__(self, evidence: Evidence) -> None:
@@ -97,7 +97,7 @@ class Acceptor(RequestBook):
             RecordingError: if a request or an answer lacks a field of its API.
         """
         super().__init__(evidence)
-        self._effects = Effects(evidence.entries)
+        self._effects = LoggedEffects(evidence.entries)
         self._identities = leaders.identities_of(evidence.entries)
         self._node = evidence.node
         self._indexed = evidence.indexed
@@ -113,7 +113,7 @@ class Acceptor(RequestBook):
             fronts = Fronts(self.exchanges, evidence.prune_ms)
             brought = tuple(dict.fromkeys(self._list_brought()))
         self.logs = ReplayedLogs(evidence, self.exchanges, brought)
-        self.office = Office(self.logs.worlds[0].image, *known, self.exchanges)
+        self.known_leaders = KnownLeaders(self.logs.worlds[0].image, *known, self.exchanges)
         # Of every request, also of those that are set aside while groups are followed.
         told = (self.exchanges, self._sent, evidence.entries, self.logs.log_after)
         checked = VerificationMemory(*told)
@@ -126,7 +126,7 @@ class Acceptor(RequestBook):
             self.logs.own,
             self._admission,
             fronts,
-            self.office,
+            self.known_leaders,
         )
         self.groups = FollowedGroups(self, members)
         self._worlds = OpenWorlds(
@@ -134,7 +134,7 @@ class Acceptor(RequestBook):
             self.logs,
             self._admission,
             fronts,
-            self.office,
+            self.known_leaders,
             self._given,
             checked,
             transitions,
@@ -197,7 +197,7 @@ class Acceptor(RequestBook):
             yield from self._of_leaders(number, exchange, moments, copying=copying)
             yield from self._of_coordinators(number, exchange, moments)
         for question in taken:
-            if not self.office.is_here(question.message):
+            if not self.known_leaders.is_here(question.message):
                 continue
             seen = self._may_be_seen(question.message, exchange) if copying else moments
             with self.taking_apart(number, exchange):
@@ -206,7 +206,7 @@ class Acceptor(RequestBook):
 
     def _may_be_seen(self, message: Message, exchange: Exchange) -> tuple[int, ...]:
         """Return the moments of an exchange, and those since which an answering broker's batch may not be visible."""
-        home, behind = self.office.home_of(message), 0
+        home, behind = self.known_leaders.home_of(message), 0
         if home:
             behind = self._seen_ends.not_shown_ms(home, exchange)
         for name in filter(None, named_transactions(message)):
@@ -283,7 +283,8 @@ class Acceptor(RequestBook):
             admitted = self._admission.of_key(exchange, one.kind, one.key)
             refused = tuple(refusal_to(e) for e in admitted if e is not Errors.NONE)
             settled = not any(
-                self.office.has_nobody_yet(at + self.logs.skipped, one.home) for at in moments
+                self.known_leaders.has_nobody_yet(at + self.logs.skipped, one.home)
+                for at in moments
             )
             nodes = [
                 known.leader_of(one.home)
@@ -314,9 +315,9 @@ class Acceptor(RequestBook):
         heartbeat = isinstance(message, ConsumerGroupHeartbeat | ShareGroupHeartbeat)
         models = (self.logs.model, self.logs.waiting) if heartbeat else (self.logs.model,)
         not_there = not self._decisions and any(
-            self.office.is_between_leaders(at + self.logs.skipped, message) for at in moments
+            self.known_leaders.is_between_leaders(at + self.logs.skipped, message) for at in moments
         )
-        if not_there or self.office.is_new(message, exchange):
+        if not_there or self.known_leaders.is_new(message, exchange):
             yield compared_part(api, message, rejections.reject_not_leader(message))
         if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
             loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)

@@ -38,7 +38,7 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.recordings.request_context.evidence import Evidence
-from kipviz.recordings.request_context.office import Office
+from kipviz.recordings.request_context.known_leaders import KnownLeaders
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 
 
@@ -51,7 +51,7 @@ class OpenWorlds:
         logs: ReplayedLogs,
         admission: Admission,
         fronts: Fronts,
-        office: Office,
+        known_leaders: KnownLeaders,
         given: GivenIds,
         checked: VerificationMemory,
         transitions: Transitions,
@@ -63,7 +63,7 @@ class OpenWorlds:
         """
         self._joining = joining
         self._logs, self._admission, self._fronts = logs, admission, fronts
-        self._office, self._given = office, given
+        self._known_leaders, self._given = known_leaders, given
         self._checked, self._transitions = checked, transitions
         self._levels, self._decisions = evidence.levels, evidence.decisions
         self._producer_expiry_ms = evidence.producer_expiry_ms
@@ -149,9 +149,11 @@ class OpenWorlds:
             else:
                 yield leveled
             yield from self._in_transition(at, leveled, message, exchange)
-            for asked in self._office.answering_roles(message, key, world.roles):
+            for asked in self._known_leaders.answering_roles(message, key, world.roles):
                 role = world.roles[asked]
-                if isinstance(role, COORDINATORS) and self._office.may_load(asked[2], exchange):
+                if isinstance(role, COORDINATORS) and self._known_leaders.may_load(
+                    asked[2], exchange
+                ):
                     yield leveled.but(roles=world.roles.set(asked, role.but(loading=True)))
 
     def _in_transition(

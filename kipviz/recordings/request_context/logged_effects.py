@@ -35,7 +35,7 @@ class Written(Value, frozen=True):
     epoch: int
 
 
-class Effects:
+class LoggedEffects:
     """The epochs in coordinators' logs, in order, with their times."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:

@@ -54,7 +54,7 @@ NO_EVIDENCE = frozenset(
 )
 
 
-class Office:
+class KnownLeaders:
     """The leaders, as far as the logs and the controller's decisions show them.
 
     `loading` has for each partition the times between which each elected leader may still read its log, and `complete`
