@@ -37,6 +37,11 @@ def test_the_number_of_steps_goes_on_where_steps_are_no_longer_kept(server):
     assert server.start(2) > crashed
     assert any("6 steps are kept" in line for line in server.log)
     assert answer(server, {"do": "step"}) == {"ok": True, "step": server.step, "kept": KEPT}
+    page = kipviz.open(server)
+    assert page.last_step == KEPT
+    assert "; the run's first 6 steps are kept, " in page.live
+    assert page.live.endswith(" later ones are not")
+    page.close()
     server.back(server.kept)
 
 

@@ -150,6 +150,9 @@ class LiveStepper(Stepper):
             if polls:
                 more = f" and {len(polls) - POLLS_NAMED} more" if len(polls) > POLLS_NAMED else ""
                 words += f", {', '.join(polls[:POLLS_NAMED])}{more}"
+        later = server.step - server.kept
+        if later:
+            words += f"; the run's first {server.kept} steps are kept, {later} later ones are not"
         self.live = words
         self.following = not (server.stopped or self.lab.is_full)
 
