@@ -59,7 +59,7 @@ KIP = Kip(
             "The broker creates a missing dead-letter topic. Without this setting its records are "
             "archived without a copy.",
             MODELLED,
-            handler="brokers.kafka_apis.on_create_topics",
+            handler="brokers.topic_administration.on_create_topics",
             scenario="kip-1191-first-letter",
             test="brokers/test_dead_letter_topics.py::test_a_topic_that_is_not_there_is_made_before_its_first_letter",
             note="off by default; without it the broker writes a line to its log, and no metric changes",
