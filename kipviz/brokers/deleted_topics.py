@@ -10,8 +10,6 @@ topic named by name gets UNKNOWN_TOPIC_OR_PARTITION, if the sender may use a top
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from kipviz.brokers.checks import Check, compare
 from kipviz.brokers.context import Context, Image
 from kipviz.brokers.groups import offset_topics
@@ -31,7 +29,6 @@ from kipviz.messages.transactions.transactions import (
 from kipviz.records.placement import topic_of
 
 # The requests that name one partition, by name or by its topic's id.
-OfOnePartition: TypeAlias = ListOffsets | DescribeProducers
 
 
 def lost_partitions(partitions: tuple[str, ...], image: Image) -> tuple[str, ...]:
@@ -59,7 +56,7 @@ def error_of(message: Message, image: Image) -> Errors:
     """Return the error of a request about a partition that does not exist, or NONE if it exists.
 
     The roles that handle share groups' requests check this themselves, because of the share session. The handlers of a
-    Produce and of a Fetch for several partitions check each of them.
+    Produce, a Fetch and a ListOffsets for several partitions check each of them.
     Clause: KafkaApis.handleProduceRequest, handleFetchRequest, handleListOffsetRequest, handleDescribeProducersRequest.
     """
     if isinstance(message, Produce):
@@ -70,13 +67,17 @@ def error_of(message: Message, image: Image) -> Errors:
         partitions = message.partitions
         several = len(partitions) > 1
         return Errors.NONE if several else fetch_error(message, partitions[0].partition, image)
+    if isinstance(message, ListOffsets):
+        asked = message.partitions
+        several = len(asked) > 1
+        return Errors.NONE if several else offsets_error(asked[0].partition, image)
     if not api_of(message).by_name:
         return Errors.NONE
     return _missing_error(_partition_of(message), image, by_id=False)
 
 
 def _partition_of(message: Message) -> str:
-    assert isinstance(message, OfOnePartition), message
+    assert isinstance(message, DescribeProducers), message
     return message.partition
 
 
@@ -88,6 +89,11 @@ def produce_error(request: Produce, batch: PartitionProduceData, image: Image) -
 def fetch_error(request: Fetch, partition: str, image: Image) -> Errors:
     """Return the error of a partition of a Fetch that does not exist, or NONE if it exists."""
     return _missing_error(partition, image, by_id=_by_id(request))
+
+
+def offsets_error(partition: str, image: Image) -> Errors:
+    """Return the error of a partition of a ListOffsets that does not exist, or NONE if it exists."""
+    return _missing_error(partition, image, by_id=False)
 
 
 def _missing_error(partition: str, image: Image, *, by_id: bool) -> Errors:

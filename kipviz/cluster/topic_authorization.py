@@ -45,6 +45,12 @@ from kipviz.messages.logs.deleted_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsResponse,
 )
+from kipviz.messages.logs.list_offsets import (
+    ListOffsets,
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+)
 from kipviz.messages.logs.producing import (
     Fetch,
     FetchPartition,
@@ -87,12 +93,13 @@ P = TypeVar(
     "P",
     PartitionProduceData,
     FetchPartition,
+    ListOffsetsPartition,
     PartitionAcknowledgements,
     TxnPartitionAcknowledgements,
 )
 
 # The result for a partition of a request that is served in parts.
-R = TypeVar("R", PartitionProduceResponse, PartitionData)
+R = TypeVar("R", PartitionProduceResponse, PartitionData, ListOffsetsPartitionResponse)
 
 # A response for one part of a request.
 A = TypeVar("A", bound=PartResults)
@@ -104,6 +111,8 @@ def narrow_to_broker(message: Message, image: Image) -> Message:
         return _groups_of_coordinator(message, image)
     if isinstance(message, Produce) and len(message.partition_data) > 1:
         return message.but(partition_data=_parts_of_leader(message.partition_data, image))
+    if isinstance(message, ListOffsets) and len(message.partitions) > 1:
+        return message.but(partitions=_parts_of_leader(message.partitions, image))
     if isinstance(message, Fetch) and len(message.partitions) > 1:
         return message.but(partitions=_parts_of_leader(message.partitions, image))
     if isinstance(message, TxnShareAcknowledge | ShareFetch) and len(message.partitions) > 1:
@@ -147,6 +156,9 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
         case Produce():
             kept = (b for b in message.partition_data if topic_of(b.partition) not in topics)
             return message.but(partition_data=tuple(kept))
+        case ListOffsets():
+            may_see = (p for p in message.partitions if topic_of(p.partition) not in topics)
+            return message.but(partitions=tuple(may_see))
         case Fetch() | ShareFetch():
             may_read = (p for p in message.partitions if topic_of(p.partition) not in topics)
             return message.but(partitions=tuple(may_read))
@@ -157,7 +169,7 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
 def collect_part(serving: Envelope, answer: Message) -> tuple[Envelope, Message | None]:
     """Store the response for one part of a request; with the last one, return the whole response.
 
-    The parts are partitions of a Produce or Fetch request, except those of unauthorized topics, or transactions whose
+    The parts are partitions of a Produce, Fetch or ListOffsets request, except those of unauthorized topics, or transactions whose
     markers are written, or that a question is about. Source: DelayedProduce, KafkaApis.handleFetchRequest,
     handleWriteTxnMarkersRequest, handleAddPartitionsToTxnRequest.
     """
@@ -175,6 +187,8 @@ def collect_part(serving: Envelope, answer: Message) -> tuple[Envelope, Message 
             return serving, _of_transactions(request, answers)
         case Fetch():
             return serving, _of_fetched(request, answers, refused)
+        case ListOffsets():
+            return serving, _of_listed(request, answers, refused)
         case Produce():
             return serving, _of_batches(request, answers, refused)
         case _:
@@ -206,8 +220,17 @@ def _of_fetched(
     return None if results is None else FetchResponse(results)
 
 
+def _of_listed(
+    request: ListOffsets, answers: tuple[PartResults, ...], refused: tuple[str, ...]
+) -> Message | None:
+    """Return the response with the offsets of all authorized partitions, in the request's order, once all are there."""
+    found = (r for each in _all_of(ListOffsetsResponse, answers) for r in each.responses)
+    results = _order_results(request.partitions, tuple(found), refused)
+    return None if results is None else ListOffsetsResponse(results)
+
+
 def _order_results(
-    parts: Iterable[PartitionProduceData | FetchPartition],
+    parts: Iterable[PartitionProduceData | FetchPartition | ListOffsetsPartition],
     results: tuple[R, ...],
     refused: tuple[str, ...],
 ) -> tuple[R, ...] | None:
@@ -290,6 +313,12 @@ def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...])
             assert isinstance(request, Fetch)
             found = _add_refused(request.partitions, answer.responses, PartitionData)
             return answer.but(responses=found)
+        case ListOffsetsResponse():
+            assert isinstance(request, ListOffsets)
+            offsets = _add_refused(
+                request.partitions, answer.responses, ListOffsetsPartitionResponse
+            )
+            return answer.but(responses=offsets)
         case ShareFetchResponse():
             assert isinstance(request, ShareFetch)
             if answer.error:
@@ -305,7 +334,7 @@ def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...])
 
 
 def _add_refused(
-    parts: Iterable[PartitionProduceData | FetchPartition],
+    parts: Iterable[PartitionProduceData | FetchPartition | ListOffsetsPartition],
     results: tuple[R, ...],
     refuse: Callable[[str, Errors], R],
 ) -> tuple[R, ...]:

@@ -17,7 +17,7 @@ from kipviz.messages.events import (
     ProducerForgotten,
     TransactionDecided,
 )
-from kipviz.messages.logs.list_offsets import ListOffsetsResponse
+from kipviz.messages.logs.list_offsets import ListOffsetsPartitionResponse, ListOffsetsResponse
 from kipviz.messages.logs.producing import Produce, ProduceResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
@@ -210,14 +210,14 @@ def _position_reset(moment: Moment) -> bool:
     )
 
 
-def _answers_by_time(moment: Moment, *, found: bool) -> Iterator[ListOffsetsResponse]:
-    """Yield the responses of this moment with a record found by its time, or without a record that is young enough."""
+def _answers_by_time(moment: Moment, *, found: bool) -> Iterator[ListOffsetsPartitionResponse]:
+    """Yield the results of this moment with a record found by its time, or without a record that is young enough."""
     for event in moment.events:
         told = event.message if isinstance(event, MessageDelivered) else None
-        if isinstance(told, ListOffsetsResponse) and told.error is Errors.NONE:
-            by_time = told.timestamp_ms != NO_TIMESTAMP if found else told.offset < 0
-            if by_time:
-                yield told
+        for each in told.responses if isinstance(told, ListOffsetsResponse) else ():
+            by_time = each.timestamp_ms != NO_TIMESTAMP if found else each.offset < 0
+            if by_time and each.error is Errors.NONE:
+                yield each
 
 
 def _none_young_enough(moment: Moment) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, TypeGuard, assert_never, get_args
 
+from kipviz.messages.logs.list_offsets import ListOffsets, ListOffsetsResponse
 from kipviz.messages.logs.producing import Fetch, FetchResponse, Produce, ProduceResponse
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.transactions import (
@@ -17,9 +18,13 @@ from kipviz.messages.transactions.transactions import (
     WriteTxnMarkersResponse,
 )
 
-InParts: TypeAlias = Produce | Fetch | WriteTxnMarkers | AddPartitionsToTxn
+InParts: TypeAlias = Produce | Fetch | ListOffsets | WriteTxnMarkers | AddPartitionsToTxn
 PartResults: TypeAlias = (
-    ProduceResponse | FetchResponse | WriteTxnMarkersResponse | AddPartitionsToTxnResponse
+    ProduceResponse
+    | FetchResponse
+    | ListOffsetsResponse
+    | WriteTxnMarkersResponse
+    | AddPartitionsToTxnResponse
 )
 _IN_PARTS: frozenset[type[Message]] = frozenset(get_args(InParts))
 _RESULTS: frozenset[type[Message]] = frozenset(get_args(PartResults))
@@ -30,7 +35,7 @@ def count_parts(request: InParts) -> int:
     match request:
         case Produce():
             return len(request.partition_data)
-        case Fetch():
+        case Fetch() | ListOffsets():
             return len(request.partitions)
         case WriteTxnMarkers():
             return len(request.markers)
@@ -62,7 +67,7 @@ def count_results(response: PartResults) -> int:
     match response:
         case ProduceResponse():
             return len(response.partition_responses)
-        case FetchResponse():
+        case FetchResponse() | ListOffsetsResponse():
             return len(response.responses)
         case WriteTxnMarkersResponse():
             return len(response.markers)

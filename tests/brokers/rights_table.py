@@ -49,7 +49,7 @@ from kipviz.messages.groups.groups import (
 )
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.logs.deleted_records import DeleteRecords, DeleteRecordsPartition
-from kipviz.messages.logs.list_offsets import ListOffsets
+from kipviz.messages.logs.list_offsets import ListOffsets, ListOffsetsPartition
 from kipviz.messages.logs.producing import Fetch, FetchPartition, PartitionProduceData, Produce
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_admin import (
@@ -95,7 +95,7 @@ KAFKA_APIS = {
     "Produce": "WRITE TRANSACTIONAL_ID; WRITE TOPIC each",
     OF_A_PLAIN_ONE: "WRITE TOPIC each",
     "Fetch": "READ TOPIC each",
-    "ListOffsets": "DESCRIBE TOPIC",
+    "ListOffsets": "DESCRIBE TOPIC each",
     "Metadata": "DESCRIBE TOPIC each",
     "FindCoordinator": "DESCRIBE TRANSACTIONAL_ID",
     "OffsetCommit": "READ GROUP; READ TOPIC each",
@@ -157,7 +157,7 @@ REQUESTS: dict[str, Message] = {
         WriteTxnMarkers((TxnMarker(9, 0, True, ("out-0",), 0),)),
         Produce("t", (PartitionProduceData("out-0", 9, 0, 0, ()),)),
         Fetch((FetchPartition("out-0", 0),), 1, read_committed=True),
-        ListOffsets("out-0", -1),
+        ListOffsets((ListOffsetsPartition("out-0", -1),)),
         fetch_offset("g", "out-0"),
         OffsetCommit("g", "m", 1, (GroupOffset("out-0", 1),)),
         TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),

@@ -18,6 +18,7 @@ from kipviz.messages.logs.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsets,
+    ListOffsetsPartition,
 )
 from kipviz.messages.logs.producing import (
     Fetch,
@@ -245,14 +246,23 @@ def test_a_fetch_from_outside_of_the_log_is_refused_where_its_consumer_wants_to_
     assert read(desk.ask(pl.on_fetch, request, "app-2/consumer")).error is answer.error
 
 
+def listed(desk, asked, committed):
+    (result,) = desk.ask(pl.on_list_offsets, ListOffsets((asked,), committed)).responses
+    return result
+
+
 def test_where_a_partition_begins_and_ends_depends_on_who_asks(desk):
     produce(desk)
     answer_enlistment(desk)
     asks = [(EARLIEST_TIMESTAMP, True), (LATEST_TIMESTAMP, True), (LATEST_TIMESTAMP, False)]
-    told = [desk.ask(pl.on_list_offsets, ListOffsets(HERE, *ask)).offset for ask in asks]
+    told = [
+        listed(desk, ListOffsetsPartition(HERE, at), committed).offset for at, committed in asks
+    ]
     assert told == [0, 0, 1], "the transaction is open: the last stable offset is 0"
     desk.logs[HERE] = delete_records(plain_log(3), 2)
-    told = [desk.ask(pl.on_list_offsets, ListOffsets(HERE, *ask)).offset for ask in asks]
+    told = [
+        listed(desk, ListOffsetsPartition(HERE, at), committed).offset for at, committed in asks
+    ]
     assert told == [2, 3, 3]
 
 
@@ -265,8 +275,7 @@ def test_a_record_is_found_by_its_time_below_what_may_be_read(desk):
     desk.logs[HERE] = replicate(append(log, open_batch))
 
     def list_offset(at, committed):
-        request = ListOffsets(HERE, BY_TIME, committed, 5, at)
-        answer = desk.ask(pl.on_list_offsets, request)
+        answer = listed(desk, ListOffsetsPartition(HERE, BY_TIME, 5, at), committed)
         return answer.error, answer.offset, answer.timestamp_ms
 
     assert list_offset(0, True) == (Errors.NONE, 0, 10)

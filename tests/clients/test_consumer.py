@@ -19,6 +19,8 @@ from kipviz.messages.logs.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsets,
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
     ListOffsetsResponse,
 )
 from kipviz.messages.logs.producing import (
@@ -32,6 +34,14 @@ from tests.clients.parts import assigned_consumer_of
 from tests.messages.offset_fetches import response_of
 
 RECORDS = (FetchedRecord("src-0", 7, "a"),)
+
+
+def asks(timestamp):
+    return ListOffsets((ListOffsetsPartition("src-0", timestamp),), read_committed=True)
+
+
+def told(error, offset=-1):
+    return ListOffsetsResponse((ListOffsetsPartitionResponse("src-0", error, offset),))
 
 
 def reading(position=-1, **fields):
@@ -151,10 +161,10 @@ def resetting(policy, position=-1):
 def test_without_a_committed_offset_it_asks_where_the_log_begins_or_ends(policy, timestamp):
     me, _ = resetting(policy)
     me = c.on_response(me, response_of(Errors.NONE, "src-0", -1))
-    assert c.next_request(me) == ListOffsets("src-0", timestamp, read_committed=True)
-    me = c.on_response(me, ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"))
-    assert c.next_request(me) == ListOffsets("src-0", timestamp, read_committed=True), "asked again"
-    me = c.on_response(me, ListOffsetsResponse(Errors.NONE, "src-0", 40))
+    assert c.next_request(me) == asks(timestamp)
+    me = c.on_response(me, told(Errors.NOT_LEADER_OR_FOLLOWER))
+    assert c.next_request(me) == asks(timestamp), "asked again"
+    me = c.on_response(me, told(Errors.NONE, 40))
     assert c.next_request(me) == Fetch((FetchPartition("src-0", 40),), 10, read_committed=True)
 
 
@@ -162,7 +172,7 @@ def test_a_position_that_the_log_has_no_more_is_reset():
     me, request = resetting("earliest", 7)
     assert request == Fetch((FetchPartition("src-0", 7),), 10, read_committed=True)
     me = c.on_response(me, FetchResponse((PartitionData("src-0", Errors.OFFSET_OUT_OF_RANGE),)))
-    assert (me.done, c.next_request(me)) == (False, ListOffsets("src-0", EARLIEST_TIMESTAMP))
+    assert (me.done, c.next_request(me)) == (False, asks(EARLIEST_TIMESTAMP))
     assert c.next_request(c.poll(c.forget_positions(me))) == fetch_offset("g", "src-0")
 
 

@@ -17,6 +17,7 @@ from kipviz.messages.logs.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsets,
+    ListOffsetsPartitionResponse,
     ListOffsetsResponse,
     with_timestamp,
 )
@@ -41,15 +42,19 @@ def answer_next(me, kind, answer):
     return kafka_consumer.on_response(me, answer), request
 
 
+def listed(offset, error=Errors.NONE):
+    return ListOffsetsResponse((ListOffsetsPartitionResponse("src-0", error, offset),))
+
+
 @BOTH
 @pytest.mark.parametrize(
     ("policy", "timestamp"), [("earliest", EARLIEST_TIMESTAMP), ("latest", LATEST_TIMESTAMP)]
 )
 def test_a_group_that_has_read_nothing_asks_the_log_where_to_begin(protocol, policy, timestamp):
     me, _ = answer_next(polling(protocol, policy), OffsetFetch, UNKNOWN)
-    told = ListOffsetsResponse(Errors.NONE, "src-0", 103)
+    told = listed(103)
     me, asked = answer_next(me, ListOffsets, told)
-    assert (asked.timestamp, asked.read_committed) == (timestamp, True)
+    assert (asked.partitions[0].timestamp, asked.read_committed) == (timestamp, True)
     fetch = kafka_consumer.next_request(me)
     assert isinstance(fetch, Fetch)
     assert fetch.partitions[0].fetch_offset == 103
@@ -60,11 +65,9 @@ def test_a_position_that_the_log_does_not_have_is_asked_for_too(protocol):
     me = polling(protocol, "earliest", positions=Table.of({"src-0": 101}))
     me, _ = answer_next(me, Fetch, BEYOND)
     assert me.subscription.read_so_far == (), "nothing to commit while it is not known"
-    again, _ = answer_next(
-        me, ListOffsets, ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
-    )
+    again, _ = answer_next(me, ListOffsets, listed(-1, Errors.NOT_LEADER_OR_FOLLOWER))
     assert isinstance(kafka_consumer.next_request(again), ListOffsets)
-    me, _ = answer_next(me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", 103))
+    me, _ = answer_next(me, ListOffsets, listed(103))
     assert me.subscription.read_so_far == (GroupOffset("src-0", 103),)
 
 
@@ -82,7 +85,7 @@ def test_with_none_poll_throws_and_the_next_one_throws_again(protocol):
 @BOTH
 def test_an_answer_for_a_partition_that_was_taken_away_is_nobodys(protocol):
     me = change(polling(protocol, "earliest"), owned=(), positions=Table.of())
-    assert group_reading.on_told(me, ListOffsetsResponse(Errors.NONE, "src-0", 103)) is me
+    assert group_reading.on_told(me, listed(103)) is me
     assert group_reading.on_records(me, BEYOND) is me
 
 
@@ -107,13 +110,15 @@ def test_by_duration_asks_for_a_time_and_again_for_a_later_one(protocol):
     """Nothing is young enough at first; what is there when it asks again is where it begins."""
     me, _ = answer_next(polling(protocol, "by_duration:PT5S"), OffsetFetch, UNKNOWN)
     asked = kafka_consumer.next_request(me)
-    assert (asked.timestamp, asked.duration_ms) == (BY_TIME, 5_000)
-    assert [with_timestamp(asked, now).timestamp_ms for now in (3_000, 30_000)] == [0, 25_000]
-    me, _ = answer_next(me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", -1))
+    (wanted,) = asked.partitions
+    assert (wanted.timestamp, wanted.duration_ms) == (BY_TIME, 5_000)
+    dated = [with_timestamp(asked, now).partitions[0] for now in (3_000, 30_000)]
+    assert [each.timestamp_ms for each in dated] == [0, 25_000]
+    me, _ = answer_next(me, ListOffsets, listed(-1))
     assert kafka_consumer.next_request(me) is None
     assert ResetWait() in kafka_consumer.timers(me)
     me = kafka_consumer.on_timer(me, ResetWait())
-    found = ListOffsetsResponse(Errors.NONE, "src-0", 7, 26_000)
+    found = listed(7)
     me, _ = answer_next(me, ListOffsets, found)
     assert kafka_consumer.next_request(me).partitions == (FetchPartition("src-0", 7),)
     assert ResetWait() not in kafka_consumer.timers(me)

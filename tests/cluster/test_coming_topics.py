@@ -21,7 +21,7 @@ from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TopicCreated, TopicDeleted
-from kipviz.messages.logs.list_offsets import LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.logs.list_offsets import LATEST_TIMESTAMP, ListOffsets, ListOffsetsPartition
 from kipviz.messages.logs.producing import Fetch, FetchPartition, PartitionProduceData, Produce
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.shares.share_groups import ShareAcknowledge
@@ -51,11 +51,12 @@ def produce(version):
     )
 
 
+ENDS = ListOffsets((ListOffsetsPartition("output-A-0", LATEST_TIMESTAMP),))
 ASKED = [
     (produce(13), Errors.UNKNOWN_TOPIC_ID),
     (produce(11), Errors.UNKNOWN_TOPIC_OR_PARTITION),
     (Fetch((FetchPartition("output-A-0", 0),), 1, True), Errors.UNKNOWN_TOPIC_ID),
-    (ListOffsets("output-A-0", LATEST_TIMESTAMP, True), Errors.UNKNOWN_TOPIC_OR_PARTITION),
+    (ENDS, Errors.UNKNOWN_TOPIC_OR_PARTITION),
     (DescribeProducers("output-A-0"), Errors.UNKNOWN_TOPIC_OR_PARTITION),
     (fetches("M1", 0, "output-A-0", 1), Errors.UNKNOWN_TOPIC_ID),
     (acknowledges("g1", "M1", "output-A-0", -1, ()), Errors.NONE),
@@ -80,11 +81,11 @@ def test_by_id_nobody_is_refused_a_right_on_a_topic_that_is_gone():
     after = model.step(before, GONE).world
     fetch, by_name = (
         Fetch((FetchPartition("output-A-0", 0),), 1, True),
-        ListOffsets("output-A-0", LATEST_TIMESTAMP, True),
+        ENDS,
     )
     assert error_in(answer_request(model, before, 3, fetch)) is Errors.TOPIC_AUTHORIZATION_FAILED
     assert error_in(answer_request(model, after, 3, fetch)) is Errors.UNKNOWN_TOPIC_ID
-    assert answer_request(model, after, 3, by_name).error is Errors.TOPIC_AUTHORIZATION_FAILED
+    assert error_in(answer_request(model, after, 3, by_name)) is Errors.TOPIC_AUTHORIZATION_FAILED
 
 
 def test_one_partition_that_is_gone_keeps_the_others_out_of_the_transaction():

@@ -16,7 +16,7 @@ from kipviz.messages.apis.api import Api
 from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.cluster import acls
 from kipviz.messages.groups.groups import TxnOffsetCommit
-from kipviz.messages.logs.list_offsets import ListOffsets
+from kipviz.messages.logs.list_offsets import ListOffsets, ListOffsetsPartition
 from kipviz.messages.logs.producing import Fetch, PartitionProduceData, Produce
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import AcknowledgeType, ShareFetch
@@ -39,7 +39,10 @@ def as_encoded(message: Message, around: Around) -> Message:
         case Fetch():
             return message.but(wait=True)  # MaxWaitMs is always fetch.max.wait.ms
         case ListOffsets():
-            return message.but(duration_ms=-1)  # a setting of the sender
+            asked = (
+                each.but(duration_ms=-1) for each in message.partitions
+            )  # the sender's setting
+            return message.but(partitions=tuple(asked))
         case InitProducerIdOfGroup():
             return message.but(
                 producer_id=-1, producer_epoch=-1
@@ -136,13 +139,17 @@ def values_of(kind: type[Value]) -> st.SearchStrategy[Any]:
     return st.builds(kind, **{n: each for n, each in fields.items() if not each.is_empty})
 
 
+def _valid_place(asked: ListOffsetsPartition) -> ListOffsetsPartition:
+    if asked.timestamp == 0:
+        return asked
+    return asked.but(timestamp=-1 - asked.timestamp % 6, timestamp_ms=-1)
+
+
 def made_valid(message: Message) -> Message:
     """The message as a client of Kafka would send it."""
     match message:
-        case ListOffsets(timestamp=0):
-            return message
         case ListOffsets():
-            return message.but(timestamp=-1 - message.timestamp % 2, timestamp_ms=-1)
+            return message.but(partitions=tuple(map(_valid_place, message.partitions)))
         case ShareFetch(max_records=0):
             return message.but(wait=True)  # that it does not wait is in no field
         case _:

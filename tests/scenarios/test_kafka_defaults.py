@@ -46,10 +46,11 @@ def test_a_member_at_the_default_reset_begins_behind_the_records_of_its_new_part
     assert world.applications["app-1"].consumer.owned == ("src-0",)
     trace = runs.play(STORIES[0]).trace
     asked = [
-        event.message
+        part
         for id_ in trace.line
         for event in trace.node(id_).events
         if isinstance(event, MessageDelivered) and isinstance(event.message, ListOffsets)
+        for part in event.message.partitions
     ]
     assert [each.partition for each in asked] == ["src-0", "src-1", "src-1"]
     assert [each.timestamp == LATEST_TIMESTAMP for each in asked] == [False, False, True]

@@ -3,11 +3,14 @@
 import pytest
 
 from kipviz.cluster.actions import MoveLeader
+from kipviz.cluster.model import ClusterModel
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.records.batches import DataRecord
+from kipviz.serving.served_cluster import ServedCluster
+from kipviz.serving.served_spec import cluster_of, to_serve
 from kipviz.serving.translating.apis import APIS
 from tests.serving.test_bad_requests import answer
-from tests.serving.test_frames import frame, make_cluster
+from tests.serving.test_frames import KAFKA, frame, make_cluster
 
 PRODUCE, LIST_OFFSETS = 0, 2
 NEWEST = 11
@@ -131,3 +134,21 @@ def test_the_new_leader_finds_the_same_records_by_their_times():
     after = ask(cluster, 1_001)[0]
     assert after[:4] == before[:4]
     assert after[4] == before[4] + 1
+
+
+def test_a_request_for_several_partitions_is_one_message_and_one_response():
+    spec = to_serve(cluster_of({"orders": 3, "bills": 1}, brokers=1))
+    cluster = ServedCluster(ClusterModel(spec, KAFKA.broker_rules(), KAFKA.client_rules()), {1: 1})
+    parts = tuple({"PartitionIndex": n, "Timestamp": at} for n, at in enumerate((-1, -2, 0, -1)))
+    names = ("orders", "bills")
+    topics = tuple({"Name": name, "Partitions": parts} for name in names)
+    caller = cluster.connect(1)
+    before = cluster.steps
+    cluster.feed(caller, frame(LIST_OFFSETS, NEWEST, ReplicaId=-1, Topics=topics))
+    assert cluster.steps == before + 3  # received, delivered, answered
+    assert [name for _, name in cluster.asked] == ["ListOffsets"]
+    told = answer(caller, APIS[LIST_OFFSETS].response, NEWEST)["Topics"]
+    found = [[(p["PartitionIndex"], p["ErrorCode"]) for p in t["Partitions"]] for t in told]
+    assert [t["Name"] for t in told] == list(names)
+    assert found[0] == [(0, 0), (1, 0), (2, 0), (3, UNKNOWN_TOPIC_OR_PARTITION)]
+    assert found[1] == [(0, 0), *((n, UNKNOWN_TOPIC_OR_PARTITION) for n in (1, 2, 3))]

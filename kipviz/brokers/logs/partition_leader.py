@@ -25,7 +25,6 @@ from kipviz.brokers.checks import (
     report_value,
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
-from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import AppendPart, MarkerWritten, PartVerified, WriteMarker
 from kipviz.brokers.logs import add_to_transaction
 from kipviz.brokers.logs import partition_log as logs
@@ -59,6 +58,8 @@ from kipviz.messages.logs.list_offsets import (
     LATEST_TIMESTAMP,
     MAX_TIMESTAMP,
     ListOffsets,
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
     ListOffsetsResponse,
 )
 from kipviz.messages.logs.producing import (
@@ -229,7 +230,6 @@ def _fetch_checks(log: logs.PartitionLog, request: Fetch, *, any_offset: bool) -
         yield Check("high watermark", offset, log.high_watermark)
 
 
-@takes(ListOffsets)
 def on_list_offsets(
     me: PartitionLeader, request: ListOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects[PartitionLeader]:
@@ -248,25 +248,27 @@ def on_list_offsets(
         report_value("last stable offset", log.last_stable_offset),
         report_value("high watermark", log.high_watermark),
     )
-    answer = ListOffsetsResponse(Errors.NONE, me.shard)
-    found = _offset_for(log, request)
+    (asked,) = request.partitions
+    result = ListOffsetsPartitionResponse(me.shard, Errors.NONE)
+    found = _offset_for(log, asked, committed=request.read_committed)
     if found is not None:
-        answer = answer.but(offset=found[0], timestamp_ms=found[1], leader_epoch=me.leader_epoch)
-    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+        result = result.but(offset=found[0], timestamp_ms=found[1], leader_epoch=me.leader_epoch)
+    return Effects(me, replies=(Reply(reply_to, ListOffsetsResponse((result,))),), checks=checks)
 
 
-def _offset_for(log: logs.PartitionLog, request: ListOffsets) -> tuple[int, int] | None:
+def _offset_for(
+    log: logs.PartitionLog, asked: ListOffsetsPartition, *, committed: bool
+) -> tuple[int, int] | None:
     """Return the offset that a request asks for, and the timestamp of its record if it was found by that."""
-    asked = request.timestamp
-    end = log.last_stable_offset if request.read_committed else log.high_watermark
-    if asked == LATEST_TIMESTAMP:
+    end = log.last_stable_offset if committed else log.high_watermark
+    if asked.timestamp == LATEST_TIMESTAMP:
         return end, NO_TIMESTAMP
-    if asked in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
+    if asked.timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
         return log.start_offset, NO_TIMESTAMP
     found = None
-    if asked == BY_TIME:
-        found = logs.find_by_time(log, request.timestamp_ms)
-    elif asked == MAX_TIMESTAMP:
+    if asked.timestamp == BY_TIME:
+        found = logs.find_by_time(log, asked.timestamp_ms)
+    elif asked.timestamp == MAX_TIMESTAMP:
         found = logs.find_highest_time(log)
     return None if found is None or found[0] >= end else found
 

@@ -137,13 +137,15 @@ def on_told(me: C, answer: ListOffsetsResponse) -> C:
     Source: OffsetsRequestManager.sendListOffsetsRequestsAndResetPositions,
     OffsetFetcherUtils.handleListOffsetResponse.
     """
-    mine, partition = me.subscription, answer.partition
-    waits = mine.positions.get(partition) == ASKED
-    if answer.error is not Errors.NONE or not waits:
-        return me
-    if answer.offset < 0:
-        return me.but(subscription=mine.but(unfound=(*mine.unfound, partition)))
-    return me.but(subscription=mine.at(partition, answer.offset))
+    mine = me.subscription
+    for found in answer.responses:
+        if found.error is not Errors.NONE or mine.positions.get(found.partition) != ASKED:
+            continue
+        if found.offset < 0:
+            mine = mine.but(unfound=(*mine.unfound, found.partition))
+        else:
+            mine = mine.at(found.partition, found.offset)
+    return me if mine is me.subscription else me.but(subscription=mine)
 
 
 def _reset(me: C, partition: str, error: str) -> C:

@@ -12,6 +12,7 @@ from kipviz.messages.logs.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsets,
+    ListOffsetsPartition,
 )
 from kipviz.settings.consumer_configs import AUTO_OFFSET_RESET
 
@@ -46,6 +47,8 @@ def where_to(partition: str, policy: str, *, committed: bool) -> ListOffsets:
     """Return the ListOffsets request for an auto.offset.reset: where the log starts or ends, or an age."""
     duration_ms = reset_duration_ms(policy)
     if duration_ms >= 0:
-        return ListOffsets(partition, BY_TIME, committed, duration_ms)
-    timestamp = EARLIEST_TIMESTAMP if policy == EARLIEST else LATEST_TIMESTAMP
-    return ListOffsets(partition, timestamp, committed)
+        asked = ListOffsetsPartition(partition, BY_TIME, duration_ms)
+    else:
+        timestamp = EARLIEST_TIMESTAMP if policy == EARLIEST else LATEST_TIMESTAMP
+        asked = ListOffsetsPartition(partition, timestamp)
+    return ListOffsets((asked,), committed)

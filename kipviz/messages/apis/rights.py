@@ -64,6 +64,7 @@ DESCRIBE_GROUP = Need(Operation.DESCRIBE, Resource.GROUP)
 DELETE_GROUP = Need(Operation.DELETE, Resource.GROUP)
 READ_TOPIC = Need(Operation.READ, Resource.TOPIC)
 READ_EACH = Need(Operation.READ, Resource.TOPIC, each=True)
+DESCRIBE_EACH = Need(Operation.DESCRIBE, Resource.TOPIC, each=True)
 WRITE_EACH = Need(Operation.WRITE, Resource.TOPIC, each=True)
 WRITE_ADDED = Need(Operation.WRITE, Resource.TOPIC, users_topics=True)
 # The topics of a heartbeat: a member without this right must not learn that they exist.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from kipviz.messages.groups.several_groups import OfGroups, groups_of
+from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.logs.producing import Fetch, Produce
 from kipviz.messages.transactions.transactions import AddPartitionsToTxn, WriteTxnMarkers
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE
@@ -107,7 +108,7 @@ def _by_partition(m: NamesPartition, image: Placed) -> str:
     return m.partition
 
 
-def _by_first_part(m: Produce | Fetch, image: Placed) -> str:
+def _by_first_part(m: Produce | Fetch | ListOffsets, image: Placed) -> str:
     parts = m.partition_data if isinstance(m, Produce) else m.partitions
     return parts[0].partition
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.records.batches import NO_TIMESTAMP
@@ -25,40 +26,51 @@ _FIRST_VERSION = {
 BY_TIME = 0
 
 
-class ListOffsets(Message, frozen=True):
-    """A client asks the leader of a partition for a place in its log (a negative number), or a timestamp's offset.
+class ListOffsetsPartition(Value, frozen=True):
+    """A partition of a ListOffsets request, and what is asked: a place in its log (a negative number), or a timestamp.
 
     `duration_ms` is that of auto.offset.reset=by_duration, and not part of the message: the requested timestamp
     (`timestamp_ms`) is that long before the moment in which the request is sent, by the clock of the client.
-
-    NOT MODELLED: several partitions in one request; tiered storage: a log is as on a broker without it.
     """
 
-    API_KEY: ClassVar[int] = 2
-    VERSION: ClassVar[int] = 11
-    IF_USED: ClassVar[tuple[str, ...]] = ("duration_ms", "timestamp_ms")
     partition: str
     timestamp: int
-    read_committed: bool = True
     duration_ms: int = -1
     timestamp_ms: int = NO_TIMESTAMP
 
 
-class ListOffsetsResponse(Message, frozen=True):
-    """The requested offset; -1 beside an error, or if no record is young enough.
+class ListOffsets(Message, frozen=True):
+    """A client asks a broker for offsets in the partitions that it leads.
 
-    `timestamp_ms` is the timestamp of the record that was found by one, `leader_epoch` that of the leader.
+    NOT MODELLED: tiered storage: a log is as on a broker without it.
     """
 
     API_KEY: ClassVar[int] = 2
     VERSION: ClassVar[int] = 11
-    IS_RESPONSE: ClassVar[bool] = True
-    IF_USED: ClassVar[tuple[str, ...]] = ("timestamp_ms",)
-    error: Errors
+    partitions: tuple[ListOffsetsPartition, ...]
+    read_committed: bool = True
+
+
+class ListOffsetsPartitionResponse(Value, frozen=True):
+    """The requested offset of a partition; -1 beside an error, or if no record is young enough.
+
+    `timestamp_ms` is the timestamp of the record that was found by one, `leader_epoch` that of the leader.
+    """
+
     partition: str
+    error: Errors
     offset: int = -1
     timestamp_ms: int = NO_TIMESTAMP
     leader_epoch: int = -1
+
+
+class ListOffsetsResponse(Message, frozen=True):
+    """The result for each partition of a ListOffsets request."""
+
+    API_KEY: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 11
+    IS_RESPONSE: ClassVar[bool] = True
+    responses: tuple[ListOffsetsPartitionResponse, ...]
 
 
 def is_supported(timestamp: int, version: int) -> bool:
@@ -74,6 +86,12 @@ def with_timestamp(request: Message, now_ms: int) -> Message:
 
     Source: AutoOffsetResetStrategy.timestamp.
     """
-    if not isinstance(request, ListOffsets) or request.duration_ms < 0:
+    if not isinstance(request, ListOffsets):
         return request
-    return request.but(timestamp_ms=max(now_ms - request.duration_ms, 0))
+    return request.but(partitions=tuple(_dated(each, now_ms) for each in request.partitions))
+
+
+def _dated(asked: ListOffsetsPartition, now_ms: int) -> ListOffsetsPartition:
+    if asked.duration_ms < 0:
+        return asked
+    return asked.but(timestamp_ms=max(now_ms - asked.duration_ms, 0))

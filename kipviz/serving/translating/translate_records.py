@@ -9,14 +9,18 @@ Source: KafkaApis.handleProduceRequest, handleFetchRequest, ReplicaManager.fetch
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from kipviz.brokers.logs.partition_leader import batch_of
 from kipviz.messages.apis.logs.list_offsets import reject_parts
 from kipviz.messages.cluster.topic_configs import max_message_bytes
 from kipviz.messages.errors import Errors
-from kipviz.messages.logs.list_offsets import ListOffsets, ListOffsetsResponse
+from kipviz.messages.logs.list_offsets import (
+    ListOffsets,
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+)
 from kipviz.messages.logs.producing import (
     Fetch,
     FetchResponse,
@@ -320,15 +324,16 @@ def list_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked
         error = rejected.get(name) or compare_epoch(name, part, request)
         if error:
             rejected[name] = error
-    asked = tuple(m for m in messages if isinstance(m, ListOffsets) and m.partition not in rejected)
+    asked = tuple(_without(m, rejected) for m in messages if isinstance(m, ListOffsets))
 
     def answer(replies: Replies) -> Struct:
         told = {name: _encode_offset(error) for name, error in rejected.items()}
         for reply in replies:
             assert isinstance(reply, ListOffsetsResponse)
-            name = reply.partition
-            error = correct_error(reply.error, name, parts[name], request)
-            told[name] = _encode_offset(error, reply)
+            for each in reply.responses:
+                name = each.partition
+                error = correct_error(each.error, name, parts[name], request)
+                told[name] = _encode_offset(error, each)
         found: dict[str, dict[int, Struct]] = {}
         for topic in topics:
             results = found.setdefault(topic["Name"], {})
@@ -342,10 +347,15 @@ def list_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked
             )
         }
 
-    return Asked(asked, answer)
+    return Asked(tuple(m for m in asked if m.partitions), answer)
 
 
-def _encode_offset(error: int, told: ListOffsetsResponse | None = None) -> Struct:
+def _without(message: ListOffsets, rejected: Collection[str]) -> ListOffsets:
+    left = tuple(each for each in message.partitions if each.partition not in rejected)
+    return message.but(partitions=left)
+
+
+def _encode_offset(error: int, told: ListOffsetsPartitionResponse | None = None) -> Struct:
     if error or told is None:
         return {"ErrorCode": error, "Timestamp": -1, "Offset": -1, "LeaderEpoch": -1}
     return {

@@ -48,7 +48,14 @@ from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import OffsetDeleteResponse
 from kipviz.messages.groups.several_groups import groups_of, names_several
-from kipviz.messages.logs.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.logs.list_offsets import (
+    BY_TIME,
+    EARLIEST_PENDING_UPLOAD_TIMESTAMP,
+    LATEST_TIERED_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
+    ListOffsets,
+)
 from kipviz.messages.logs.producing import Fetch, FetchResponse, ProduceResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
@@ -238,11 +245,16 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
 
 
 def _list_offsets(message: ListOffsets) -> Iterator[Guard]:
-    wanted = {
-        LATEST_TIMESTAMP: "the end",
-        BY_TIME: f"what is not older than {ms(message.timestamp_ms)}",
-    }
-    yield "asks for", wanted.get(message.timestamp, "the beginning")
+    for asked in message.partitions:
+        wanted = {
+            LATEST_TIMESTAMP: "the end",
+            BY_TIME: f"what is not older than {ms(asked.timestamp_ms)}",
+            MAX_TIMESTAMP: "the record with the highest timestamp",
+            LATEST_TIERED_TIMESTAMP: "what is in tiered storage",
+            EARLIEST_PENDING_UPLOAD_TIMESTAMP: "what is not yet in tiered storage",
+        }
+        where = wanted.get(asked.timestamp, "the beginning")
+        yield "asks for", where if len(message.partitions) == 1 else f"{asked.partition}: {where}"
     yield "isolation", "read_committed" if message.read_committed else "read_uncommitted"
 
 

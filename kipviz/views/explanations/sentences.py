@@ -57,7 +57,7 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.groups.groups import GroupOffset, OffsetFetchResponse
 from kipviz.messages.groups.several_groups import group_errors
-from kipviz.messages.logs.list_offsets import ListOffsetsResponse
+from kipviz.messages.logs.list_offsets import ListOffsetsPartitionResponse, ListOffsetsResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions.transactions import (
@@ -190,7 +190,7 @@ def _answer_words(message: Message | None) -> str:
         found = tuple(list_learned(message))
         if len(found) > 1 or not error_in(message):
             return f"the response to {name}: {'; '.join(f'{of}: {told}' for of, told in found)}"
-    if isinstance(message, ListOffsetsResponse) and not message.error and message.offset < 0:
+    if isinstance(message, ListOffsetsResponse) and all(map(_is_unfound, message.responses)):
         return f"the response to {name}: no record is young enough"
     of_groups = group_errors(message)
     if of_groups:
@@ -198,6 +198,10 @@ def _answer_words(message: Message | None) -> str:
         return f"the response to {name}, with {said}"
     error = error_in(message) or Errors.NONE
     return f"the response to {name}" if error is Errors.NONE else f"{error.name} for {name}"
+
+
+def _is_unfound(result: ListOffsetsPartitionResponse) -> bool:
+    return result.error is Errors.NONE and result.offset < 0
 
 
 def _gather_moves(events: tuple[Event, ...]) -> list[Event]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.legal_errors import DISK, FORMAT, NO_EPOCHS, UNEXPECTED, Never, at
-from kipviz.messages.apis.rights import DESCRIBE_TOPIC, topics_of
+from kipviz.messages.apis.rights import DESCRIBE_EACH, topics_of
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs import list_offsets as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.decoding import Incoming
-from kipviz.messages.wire.kind import Around, Kind, RequestKind
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, topics
 from kipviz.messages.wire.schema import Field, Schema
-from kipviz.records.placement import index_of, topic_of
+from kipviz.records.placement import index_of
 from kipviz.settings.client_configs import REQUEST_TIMEOUT_MS
 
 LIST_OFFSETS_REQUEST = Schema(
@@ -73,27 +74,41 @@ LIST_OFFSETS_RESPONSE = Schema(
 
 
 def _encode_request(m: model.ListOffsets, _: Around) -> Struct:
-    timestamp = m.timestamp_ms if m.timestamp == model.BY_TIME else m.timestamp
-    partition = {"PartitionIndex": index_of(m.partition), "Timestamp": timestamp}
-    topic = {"Name": topic_of(m.partition), "Partitions": (partition,)}
-    return {"IsolationLevel": int(m.read_committed), "Topics": (topic,)}
+    asked = (
+        (
+            each.partition,
+            {
+                "PartitionIndex": index_of(each.partition),
+                "Timestamp": each.timestamp_ms
+                if each.timestamp == model.BY_TIME
+                else each.timestamp,
+            },
+        )
+        for each in m.partitions
+    )
+    return {"IsolationLevel": int(m.read_committed), "Topics": topics(asked, _encode_topic)}
+
+
+def _encode_topic(topic: str, partitions: tuple[Struct, ...]) -> Struct:
+    return {"Name": topic, "Partitions": partitions}
 
 
 def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.ListOffsets, ...]:
-    """Return a message for each partition that is not rejected before its leader is asked."""
+    """Return the request with the partitions that are not rejected before their leader is asked."""
     committed = bool(fields.get("IsolationLevel", 0))
     rejected = reject_parts(fields, incoming)
-    found = []
-    for partition, part in incoming.parts_of(fields["Topics"]):
-        time = part["Timestamp"]
-        if partition in rejected:
-            continue
-        if time < 0:
-            found.append(model.ListOffsets(partition, time, committed))
-        else:
-            at = model.BY_TIME
-            found.append(model.ListOffsets(partition, at, committed, timestamp_ms=time))
-    return tuple(found)
+    asked = tuple(
+        _decode_part(partition, part["Timestamp"])
+        for partition, part in incoming.parts_of(fields["Topics"])
+        if partition not in rejected
+    )
+    return (model.ListOffsets(asked, committed),) if asked else ()
+
+
+def _decode_part(partition: str, time: int) -> model.ListOffsetsPartition:
+    if time < 0:
+        return model.ListOffsetsPartition(partition, time)
+    return model.ListOffsetsPartition(partition, model.BY_TIME, timestamp_ms=time)
 
 
 def reject_parts(fields: Struct, incoming: Incoming) -> dict[str, Errors]:
@@ -113,14 +128,25 @@ def reject_parts(fields: Struct, incoming: Incoming) -> dict[str, Errors]:
 
 
 def _encode_response(m: model.ListOffsetsResponse, _: Around) -> Struct:
-    partition = {
-        "PartitionIndex": index_of(m.partition),
-        "ErrorCode": m.error,
-        "Timestamp": m.timestamp_ms,
-        "Offset": m.offset,
-        "LeaderEpoch": m.leader_epoch,
+    found = ((each.partition, _encode_part(each)) for each in m.responses)
+    return {"Topics": topics(found, _encode_topic)}
+
+
+def _encode_part(part: model.ListOffsetsPartitionResponse) -> Struct:
+    return {
+        "PartitionIndex": index_of(part.partition),
+        "ErrorCode": part.error,
+        "Timestamp": part.timestamp_ms,
+        "Offset": part.offset,
+        "LeaderEpoch": part.leader_epoch,
     }
-    return {"Topics": ({"Name": topic_of(m.partition), "Partitions": (partition,)},)}
+
+
+def _reject_each(request: model.ListOffsets, error: Errors) -> model.ListOffsetsResponse:
+    results = (
+        model.ListOffsetsPartitionResponse(each.partition, error) for each in request.partitions
+    )
+    return model.ListOffsetsResponse(tuple(results))
 
 
 APIS = (
@@ -138,9 +164,9 @@ APIS = (
         ),
         response_bytes=Kind(LIST_OFFSETS_RESPONSE, _encode_response),
         role=Role.PARTITION_LEADER,
-        shard=Shard.PARTITION,
-        needs=(DESCRIBE_TOPIC,),
-        refusal=lambda m, error: model.ListOffsetsResponse(error, m.partition),
+        shard=Shard.PARTITIONS,
+        needs=(DESCRIBE_EACH,),
+        refusal=_reject_each,
         errors=(
             at(
                 "Topics.Partitions.ErrorCode",
@@ -164,7 +190,11 @@ APIS = (
                 ),
             ),
         ),
-        topics=lambda m: topics_of((m.partition,)),
+        topics=lambda m: topics_of(each.partition for each in m.partitions),
+        error_place=ErrorPlace(
+            first=lambda m: m.responses[0].error,
+            put=lambda m, error: m.but(responses=with_errors(m.responses, error)),
+        ),
         clause="KIP-98 ListOffsets version 2",
         kafka="Partition.fetchOffsetForTimestamp",
         answer_in="OffsetsRequestManager.resetPositionsIfNeeded",
