@@ -1,7 +1,7 @@
 """Real clients in the simulated cluster: sockets, frames, and the order of deliveries.
 
 SERVED of operators' requests: what docs/SERVING.md lists in its table; it is compared with what brokers announce.
-NOT SERVED: several topics of a share group's member; requests about configs, quotas, reassignments and log directories;
+NOT SERVED: requests about configs, quotas, reassignments and log directories;
 client telemetry, SASL and TLS; fetch sessions; classic groups of another protocol type than consumers.
 SHARE GROUPS begin at the earliest offset, as with share.auto.offset.reset=earliest; Kafka's default is latest.
 Clients cannot read internal topics: a Fetch has the error TOPIC_AUTHORIZATION_FAILED for such a partition.

@@ -12,6 +12,8 @@ from kipviz.serving.served_cluster import ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
 from kipviz.serving.translating.apis import APIS
 from tests.recordings import made_logs
+from tests.serving.test_bad_requests import answer
+from tests.serving.test_frames import frame
 
 HEARTBEAT, DESCRIBE, FETCH, ACKNOWLEDGE, PRODUCE = 76, 77, 78, 79, 0
 SPEC = to_serve(cluster_of(["orders"], brokers=1))
@@ -233,7 +235,6 @@ def test_a_leader_that_has_moved_is_named_with_its_address():
 @pytest.mark.parametrize(
     ("key", "told", "why"),
     [
-        (HEARTBEAT, {**WHO, "SubscribedTopicNames": ("a", "b")}, "one topic"),
         (FETCH, {**WHO, "ShareAcquireMode": 7}, "0 or 1"),
     ],
 )
@@ -249,3 +250,63 @@ def test_an_acknowledgement_of_an_unknown_type_closes_the_connection(holding):
     holding.send(ACKNOWLEDGE, **WHO, ShareSessionEpoch=1, Topics=topics)
     assert holding.caller.broken
     assert "99" in holding.cluster.lines[-1]
+
+
+class Member:
+    """A member of share group s in a cluster with two topics, which it reads in one session."""
+
+    def __init__(self, cluster, name):
+        self.cluster, self.name, self.epoch = cluster, name, 0
+        self.caller = cluster.connect(1)
+
+    def ask(self, key, **said):
+        api = APIS[key]
+        self.cluster.feed(self.caller, frame(key, api.highest, **said))
+        assert not self.cluster.lines
+        return answer(self.caller, api.response, api.highest)
+
+    def beat(self, *topics):
+        """Send a heartbeat; return the assigned partitions, or None if they are as before."""
+        who = {"GroupId": "s", "MemberId": self.name, "MemberEpoch": self.epoch}
+        told = self.ask(HEARTBEAT, **who, SubscribedTopicNames=topics or None)
+        assert told["ErrorCode"] == 0
+        self.epoch = told["MemberEpoch"]
+        held = told["Assignment"]
+        names = {known: topic for topic, known in self.cluster.world.image.topic_ids.items()}
+        return held and {
+            f"{names[t['TopicId']]}-{i}" for t in held["TopicPartitions"] for i in t["Partitions"]
+        }
+
+
+def test_a_member_of_a_share_group_reads_all_topics_to_which_it_subscribes():
+    spec = to_serve(cluster_of({"one": 1, "two": 2}, brokers=1))
+    cluster = ServedCluster(served_scenario(spec, "kafka").model(design("kafka")), {1: 9001})
+    ids = cluster.world.image.topic_ids
+    both, second = Member(cluster, "both"), Member(cluster, "second")
+    both.beat("two", "one")
+    assert both.beat() == {"one-0", "two-0", "two-1"}
+    for topic in ("one", "two"):
+        data = ({"Index": 0, "Records": made_logs.batch(0, ((None, topic.encode()),))},)
+        topics = ({"TopicId": ids[topic], "PartitionData": data},)
+        both.ask(PRODUCE, Acks=-1, TimeoutMs=1_000, TopicData=topics)
+    asked = {"MaxWaitMs": 0, "MinBytes": 1, "MaxRecords": 500, "BatchSize": 500}
+    topics = tuple({"TopicId": i, "Partitions": ({"PartitionIndex": 0},)} for i in ids.values())
+    found = {}
+    for epoch in range(3):  # a response has what is there, of one topic or of both
+        who = {"GroupId": "s", "MemberId": "both", "ShareSessionEpoch": epoch}
+        told = both.ask(FETCH, **who, Topics=() if epoch else topics, **asked)
+        found |= {t["TopicId"]: list_acquired(t["Partitions"][0]) for t in told["Responses"]}
+    assert found == {ids["one"]: [(0, 0, 1)], ids["two"]: [(0, 0, 1)]}
+    (group,) = both.ask(DESCRIBE, GroupIds=("s",))["Groups"]
+    (described,) = group["Members"]
+    assert described["SubscribedTopicNames"] == ("one", "two")
+    # Members with other subscriptions share a topic, and get nothing else (SimpleAssignor).
+    theirs = second.beat("two")
+    assert theirs < {"two-0", "two-1"}
+    assert both.beat() == {"one-0", "two-0", "two-1"} - theirs
+    assert both.beat() is None
+    both.beat("one")
+    assert second.beat() == {"two-0", "two-1"}
+    epoch = second.epoch
+    assert second.beat() is None
+    assert second.epoch == epoch

@@ -2,7 +2,7 @@
 
 WHERE IN KAFKA: ShareGroup, ShareGroupMember, SimpleAssignor. KIPS: KIP-932.
 DURABILITY: everything here is replayed from records; nothing else changes it.
-NOT MODELLED: several topics in a subscription; racks; the computation of a target in the background (KIP-1263: here in
+NOT MODELLED: racks; the computation of a target in the background (KIP-1263: here in
 the heartbeat that needs it, or it waits: `targets_wait`).
 """
 
@@ -12,6 +12,8 @@ from kipviz.brokers.checks import Check, compare
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
+from kipviz.messages.shares.share_membership import subscribed_topics
+from kipviz.records.placement import topic_of
 from kipviz.records.share_group_members import (
     ShareGroupAssignmentRecord,
     ShareGroupEpochRecord,
@@ -31,6 +33,11 @@ class ShareMember(Value, frozen=True):
     epoch: int = 0
     previous_epoch: int = -1
     partitions: tuple[str, ...] = ()
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that it subscribes to."""
+        return subscribed_topics(self.topic)
 
 
 class ShareGroup(Part, frozen=True):
@@ -86,22 +93,34 @@ def epoch_check(member: ShareMember, epoch: int) -> Check:
 
 
 def unassigned(group: ShareGroup) -> bool:
-    """Return whether an initialized partition is in no target yet, or a targeted one was deleted with its topic."""
+    """Return whether an initialized partition is in no target yet, or a targeted one was deleted with its topic.
+
+    A partition of a topic to which no member subscribes any longer is in no target.
+    """
     given = {p for member in group.members.values() for p in member.target}
-    return group.epoch == group.target_epoch and given != set(group.initialized)
+    wanted = {
+        p
+        for member in group.members.values()
+        for p in group.initialized
+        if topic_of(p) in member.topics
+    }
+    return group.epoch == group.target_epoch and given != wanted
 
 
 def simple(group: ShareGroup, partitions: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Return each member's partitions; with more members than partitions several share one.
 
-    The assignment is only a hint: the leader of a partition delivers to any member that fetches. Source:
-    SimpleAssignor.
+    The assignment is only a hint: the leader of a partition delivers to any member that fetches. Members that do not all
+    subscribe to the same topics share each topic among its subscribers. Source: SimpleAssignor.
     """
-    names = group.members.keys()
-    found: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
-    if not partitions:
-        return found
-    for at in range(max(len(names), len(partitions))):
-        name = names[at % len(names)]
-        found[name] = (*found[name], partitions[at % len(partitions)])
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(group.members.keys(), ())
+    subscribers: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for partition in partitions:
+        topic = topic_of(partition)
+        names = tuple(name for name, member in group.members.items() if topic in member.topics)
+        subscribers[names] = (*subscribers.get(names, ()), partition)
+    for names, theirs in subscribers.items():
+        for at in range(max(len(names), len(theirs)) if names else 0):
+            name = names[at % len(names)]
+            found[name] = (*found[name], theirs[at % len(theirs)])
     return found

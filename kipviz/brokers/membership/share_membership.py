@@ -179,7 +179,7 @@ def _initializing(
     group: ShareGroup, group_id: str, on: Context
 ) -> tuple[tuple[Request, ...], tuple[ShareGroupRecord, ...]]:
     """Initialize partitions that have no state yet; the state epoch is the group's epoch."""
-    topics = [m.topic for m in group.members.values()]
+    topics = [topic for m in group.members.values() for topic in m.topics]
     known = (*group.initializing, *group.initialized)
     wanted = tuple(p for p in on.image.leaders if topic_of(p) in topics and p not in known)
     found = []

@@ -18,10 +18,16 @@ def subscription_text(topics: Iterable[str]) -> str:
     return ",".join(sorted(set(topics)))
 
 
+def subscribed_topics(text: str) -> tuple[str, ...]:
+    """Return the topics of a subscription that is one text."""
+    return tuple(filter(None, text.split(",")))
+
+
 class ShareGroupHeartbeat(Message, frozen=True):
     """A member's heartbeat, with its subscription; the member chooses its own id.
 
-    Epoch 0 joins, -1 leaves; `topic` is "" if it is unchanged. NOT MODELLED: several topics, racks.
+    Epoch 0 joins, -1 leaves; `topic` is "" if it is unchanged, and `subscription_text` of several topics.
+    NOT MODELLED: racks.
     """
 
     API_KEY: ClassVar[int] = 76

@@ -42,16 +42,6 @@ OFFSETS_MAX = (
 _TYPES = frozenset(AcknowledgeType)
 
 
-def share_group_heartbeat(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
-    """Join a share group, stay in it, or leave it."""
-    topics = request.said["SubscribedTopicNames"] or ()
-    if len(topics) > 1:
-        raise Refused(
-            f"a member of the model's share groups can subscribe to only one topic, not {topics}"
-        )
-    return as_written(request, messages)
-
-
 def _check_types(topics: Iterable[Struct] | None) -> None:
     """Check that every acknowledgement batch has one type, or one for each of its offsets.
 

@@ -12,6 +12,7 @@ from kipviz.messages.groups import membership as model
 from kipviz.messages.shares.share_membership import (
     ShareGroupHeartbeat,
     ShareGroupHeartbeatResponse,
+    subscribed_topics,
     subscription_text,
 )
 from kipviz.messages.wire.codec import Struct
@@ -160,7 +161,7 @@ def _share_heartbeat(m: ShareGroupHeartbeat, around: Around) -> Struct:
         "GroupId": m.group_id,
         "MemberId": m.member_id,
         "MemberEpoch": m.member_epoch,
-        "SubscribedTopicNames": (m.topic,) if m.topic else None,
+        "SubscribedTopicNames": subscribed_topics(m.topic) if m.topic else None,
     }
 
 
@@ -263,7 +264,7 @@ APIS = (
                 OF_A_GROUP_ALONE,
             ),
         ),
-        topics=lambda m: tuple(filter(None, m.topic.split(","))),
+        topics=lambda m: subscribed_topics(m.topic),
         clause="KIP-932 ShareGroupHeartbeat",
         kafka="GroupMetadataManager.shareGroupHeartbeat",
         answer_in="ShareHeartbeatRequestManager",

@@ -35,6 +35,7 @@ from kipviz.messages.apis.rights import (
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares import share_admin as model
+from kipviz.messages.shares.share_membership import subscribed_topics
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.decoding import Incoming
 from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
@@ -249,7 +250,7 @@ def _encode_description(m: model.DescribedShareGroup, around: Around) -> Struct:
         {
             "MemberId": member.member_id,
             "MemberEpoch": member.member_epoch,
-            "SubscribedTopicNames": (member.topic,),
+            "SubscribedTopicNames": subscribed_topics(member.topic),
             "Assignment": {
                 "TopicPartitions": indexes(
                     member.partitions,
