@@ -151,6 +151,11 @@ def _heartbeat_checks(
     yield report_value("group epoch", group.epoch)
 
 
+def is_malformed(request: ConsumerGroupHeartbeat) -> bool:
+    """Return whether a heartbeat lacks a field that its member epoch requires, whatever group it is for."""
+    return any(check.error for check in _form_checks(request))
+
+
 def _form_checks(request: ConsumerGroupHeartbeat) -> Iterator[Check]:
     """Compare a heartbeat with the fields that its member epoch requires, before any state is checked.
 

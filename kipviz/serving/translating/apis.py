@@ -125,7 +125,7 @@ SERVED: dict[type[Message], Translate] = {
     SyncGroup: translate_groups.with_group_name,
     Heartbeat: translate_groups.with_group_name,
     LeaveGroup: translate_groups.leave_group,
-    ConsumerGroupHeartbeat: as_written,
+    ConsumerGroupHeartbeat: translate_groups.consumer_group_heartbeat,
     ShareGroupHeartbeat: as_written,
     ShareFetch: hint_leaders(translate_shares.share_fetch, 0),
     ShareAcknowledge: hint_leaders(translate_shares.share_acknowledge, 0),

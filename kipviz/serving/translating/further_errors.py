@@ -17,6 +17,7 @@ class FurtherErrors(IntEnum):
     INVALID_SESSION_TIMEOUT = 26
     FETCH_SESSION_ID_NOT_FOUND = 70
     UNKNOWN_LEADER_EPOCH = 75
+    UNSUPPORTED_ASSIGNOR = 112
     # The client has reached another cluster or broker than it meant (KIP-1242).
     REBOOTSTRAP_REQUIRED = 129
 

@@ -6,6 +6,7 @@ Source: KafkaApis.handleJoinGroupRequest and those beside it.
 
 from __future__ import annotations
 
+from kipviz.brokers.membership.group_membership import is_malformed
 from kipviz.messages.apis.groups.classic_groups import LEAVES_TOGETHER
 from kipviz.messages.apis.groups.offset_fetch import encode_fetched
 from kipviz.messages.errors import Errors
@@ -18,6 +19,7 @@ from kipviz.messages.groups.groups import (
     OffsetFetch,
     OffsetFetchResponse,
 )
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.groups.several_groups import named_groups
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
@@ -34,6 +36,8 @@ from kipviz.settings.broker_configs import (
     GROUP_MIN_SESSION_TIMEOUT_MS,
 )
 
+# The assignors of brokers for KIP-848 groups (group.consumer.assignors).
+ASSIGNORS = ("uniform", "range")
 # The range of a classic member's session.
 LEAST_MS, MOST_MS = GROUP_MIN_SESSION_TIMEOUT_MS.default, GROUP_MAX_SESSION_TIMEOUT_MS.default
 NULLABLE_PROTOCOL = (
@@ -126,6 +130,22 @@ def _not_joined(request: ClientRequest, error: FurtherErrors) -> Struct:
         "MemberId": request.said["MemberId"],
         "Members": (),
     }
+
+
+def consumer_group_heartbeat(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+    """Join a KIP-848 group, stay in it or leave it; the assignor of the group is one that brokers have.
+
+    A heartbeat that is invalid for another reason is rejected for that one.
+    Source: GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid.
+    """
+    (message,) = messages
+    assert isinstance(message, ConsumerGroupHeartbeat)
+    name = request.said["ServerAssignor"]
+    if name is None or name in ASSIGNORS or is_malformed(message):
+        return as_written(request, messages)
+    told = f"ServerAssignor {name} is not supported. Supported assignors: {', '.join(ASSIGNORS)}."
+    error = {"ErrorCode": FurtherErrors.UNSUPPORTED_ASSIGNOR, "ErrorMessage": told}
+    return Asked((), lambda _: error)
 
 
 def with_group_name(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
