@@ -66,6 +66,9 @@ from kipviz.messages.parts import PartResults, count_results, has_several_parts
 from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
     AlterShareGroupOffsetsResponse,
+    DeleteShareGroupOffsets,
+    DeleteShareGroupOffsetsResponse,
+    TopicResult,
 )
 from kipviz.messages.shares.share_groups import (
     FetchedPartition,
@@ -153,6 +156,8 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
         case AlterShareGroupOffsets():
             starts = tuple(s for s in message.starts if topic_of(s[0]) not in topics)
             return message.but(starts=starts)
+        case DeleteShareGroupOffsets():
+            return message.but(topics=tuple(t for t in message.topics if t not in topics))
         case Produce():
             kept = (b for b in message.partition_data if topic_of(b.partition) not in topics)
             return message.but(partition_data=tuple(kept))
@@ -301,7 +306,10 @@ def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...])
             kept_out = (p for p, _ in request.starts if topic_of(p) in topics)
             mine = tuple(PartitionResult(partition, REFUSED) for partition in kept_out)
             return answer.but(results=(*mine, *answer.results))
-        case AlterShareGroupOffsetsResponse():
+        case DeleteShareGroupOffsetsResponse(error=Errors.NONE):
+            not_deleted = tuple(TopicResult(topic, REFUSED) for topic in topics)
+            return answer.but(responses=(*not_deleted, *answer.responses))
+        case AlterShareGroupOffsetsResponse() | DeleteShareGroupOffsetsResponse():
             return answer
         case ProduceResponse():
             assert isinstance(request, Produce)

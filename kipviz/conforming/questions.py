@@ -5,7 +5,12 @@ from __future__ import annotations
 from kipviz.messages.apis.cluster import coordinators, metadata, topic_creation
 from kipviz.messages.apis.groups import classic_groups, membership, offset_commit, offset_fetch
 from kipviz.messages.apis.logs import fetch, list_offsets, produce
-from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fetch
+from kipviz.messages.apis.shares import (
+    acknowledgements,
+    share_admin,
+    share_fetch,
+    share_group_offsets,
+)
 from kipviz.messages.apis.transactions import added_partitions, admin, ends, producer_ids
 from kipviz.messages.groups.groups import NAMES_TOPICS
 from kipviz.messages.wire.question import Question
@@ -55,8 +60,8 @@ SHARE_DESCRIBE = Question(
     share_admin.SHARE_GROUP_DESCRIBE_REQUEST, share_admin.SHARE_GROUP_DESCRIBE_RESPONSE
 )
 SHARE_OFFSETS = Question(
-    share_admin.DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST,
-    share_admin.DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE,
+    share_group_offsets.DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST,
+    share_group_offsets.DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE,
 )
 # The requests that move a leader in KRaft: another order of the replicas, and then an election of the first one. The
 # model decides elections itself, so it has no message for them. Source: AlterPartitionReassignmentsRequest.json,

@@ -13,6 +13,7 @@ from kipviz.messages.apis.cluster import acls, metadata
 from kipviz.messages.apis.groups import group_admin, offset_fetch
 from kipviz.messages.apis.logs import list_offsets
 from kipviz.messages.apis.shares import share_admin as shares
+from kipviz.messages.apis.shares import share_group_offsets
 from kipviz.messages.apis.transactions import admin
 from kipviz.messages.error_names import UNMODELLED_ERRORS
 from kipviz.messages.errors import Errors
@@ -50,7 +51,8 @@ COMMITTED = Question(
 )
 SHARE_GROUPS = Question(shares.SHARE_GROUP_DESCRIBE_REQUEST, shares.SHARE_GROUP_DESCRIBE_RESPONSE)
 SHARE_OFFSETS = Question(
-    shares.DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST, shares.DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE
+    share_group_offsets.DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST,
+    share_group_offsets.DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE,
 )
 ACLS = Question(acls.DESCRIBE_ACLS_REQUEST, acls.DESCRIBE_ACLS_RESPONSE)
 

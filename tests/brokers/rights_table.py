@@ -58,6 +58,7 @@ from kipviz.messages.shares.share_admin import (
     DeleteShareGroupOffsets,
     DescribeShareGroupOffsets,
     ShareGroupDescribe,
+    ShareOffsetsGroup,
 )
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
 from kipviz.messages.shares.share_state import (
@@ -129,7 +130,7 @@ KAFKA_APIS = {
     "ShareAcknowledge": "READ GROUP; READ TOPIC",
     "DescribeShareGroupOffsets": "DESCRIBE GROUP; [DESCRIBE TOPIC]",
     "AlterShareGroupOffsets": "READ GROUP; READ TOPIC each",
-    "DeleteShareGroupOffsets": "DELETE GROUP; READ TOPIC",
+    "DeleteShareGroupOffsets": "DELETE GROUP; READ TOPIC each",
     "CreateTopics": "CREATE TOPIC each or of CLUSTER",
     "CreatePartitions": "ALTER TOPIC each",
     "DeleteRecords": "DELETE TOPIC each",
@@ -181,9 +182,9 @@ REQUESTS: dict[str, Message] = {
         DescribeTransactions("t"),
         DescribeProducers("out-0"),
         ShareGroupDescribe(("g",)),
-        DescribeShareGroupOffsets("g"),
+        DescribeShareGroupOffsets((ShareOffsetsGroup("g"),)),
         AlterShareGroupOffsets("g", (("out-0", 5),)),
-        DeleteShareGroupOffsets("g", "out"),
+        DeleteShareGroupOffsets("g", ("out",)),
         DeleteGroups(("g",)),
         ListGroups(),
         DescribeGroups(("g",)),

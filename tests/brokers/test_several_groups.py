@@ -36,8 +36,12 @@ from kipviz.messages.shares.share_admin import (
     DeleteGroups,
     DeleteGroupsResponse,
     DescribedShareGroup,
+    DescribedShareOffsets,
+    DescribeShareGroupOffsets,
+    DescribeShareGroupOffsetsResponse,
     ShareGroupDescribe,
     ShareGroupDescribeResponse,
+    ShareOffsetsGroup,
 )
 from kipviz.messages.wire.codec import decode, encode
 from kipviz.messages.wire.frame import KINDS
@@ -62,6 +66,10 @@ def desk() -> Desk:
     return Desk(apis, KafkaApis(), leaders={HOME[GROUP]: 1, HOME[BILLING]: 1, HOME[MISSPELT]: 3})
 
 
+def describe_offsets(groups: tuple[str, ...]) -> DescribeShareGroupOffsets:
+    return DescribeShareGroupOffsets(tuple(map(ShareOffsetsGroup, groups)))
+
+
 def ask(desk: Desk, request: Any) -> None:
     desk.do(several.on_several_groups(desk.role, request, TO, desk.on))
 
@@ -82,6 +90,7 @@ def errors(answer: Any) -> list[tuple[str, Errors]]:
         (DescribeGroups, DescribeGroupsResponse, DescribedClassicGroup),
         (ConsumerGroupDescribe, ConsumerGroupDescribeResponse, DescribedConsumerGroup),
         (ShareGroupDescribe, ShareGroupDescribeResponse, DescribedShareGroup),
+        (describe_offsets, DescribeShareGroupOffsetsResponse, DescribedShareOffsets),
     ],
 )
 def test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the_last(

@@ -22,6 +22,8 @@ from kipviz.messages.shares.share_admin import (
     DeleteShareGroupOffsets,
     DescribeShareGroupOffsets,
     ShareGroupDescribe,
+    ShareOffsetsGroup,
+    TopicResult,
 )
 from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
@@ -125,7 +127,7 @@ def test_a_group_that_nobody_knows_begins_where_the_operator_says():
     ("handler", "request_"),
     [
         (asked.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", (("src-0", 1),))),
-        (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src")),
+        (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",))),
         (asked.on_delete_groups, DeleteGroups(("g1",))),
     ],
 )
@@ -140,7 +142,7 @@ def test_nobody_may_be_in_a_group_that_is_changed(handler, request_):
     ("handler", "request_"),
     [
         (asked.on_share_group_describe, ShareGroupDescribe(("g9",))),
-        (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g9", "src")),
+        (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g9", ("src",))),
         (asked.on_delete_groups, DeleteGroups(("g9",))),
     ],
 )
@@ -152,9 +154,12 @@ def test_a_group_that_is_not_there_is_not_found(handler, request_):
     ("handler", "request_"),
     [
         (asked.on_share_group_describe, ShareGroupDescribe(("g1",))),
-        (asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1")),
+        (
+            asked.on_describe_share_group_offsets,
+            DescribeShareGroupOffsets((ShareOffsetsGroup("g1"),)),
+        ),
         (asked.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", (("src-0", 1),))),
-        (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src")),
+        (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",))),
         (asked.on_delete_groups, DeleteGroups(("g1",))),
     ],
 )
@@ -190,9 +195,12 @@ def test_a_group_is_described_with_its_members():
 def test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it():
     group = empty_group()
     group.logs["src-0"] = source_log(0, 9)
-    group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1", ("src-0",)))
+    group.ask(
+        asked.on_describe_share_group_offsets,
+        DescribeShareGroupOffsets((ShareOffsetsGroup("g1", ("src-0",)),)),
+    )
     answer = answer_all(group, start_offset=3, delivery_complete_count=2, leader_epoch=4)
-    (offset,) = answer.offsets
+    (offset,) = answer.groups[0].offsets
     assert (offset.start_offset, offset.leader_epoch, offset.lag) == (3, 4, 5)
 
 
@@ -207,48 +215,69 @@ def test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it():
 )
 def test_what_is_not_known_has_no_lag_and_is_no_error(fields):
     group = empty_group()
-    group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1", ("src-0",)))
-    (offset,) = answer_all(group, **fields).offsets
+    group.ask(
+        asked.on_describe_share_group_offsets,
+        DescribeShareGroupOffsets((ShareOffsetsGroup("g1", ("src-0",)),)),
+    )
+    (offset,) = answer_all(group, **fields).groups[0].offsets
     assert (offset.lag, offset.error) == (-1, Errors.NONE)
 
 
 def test_without_partitions_all_that_the_group_has_are_described():
     group = empty_group()
-    group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1"))
+    group.ask(
+        asked.on_describe_share_group_offsets, DescribeShareGroupOffsets((ShareOffsetsGroup("g1"),))
+    )
     assert [r.message.key for r in group.requests] == KEYS
-    assert [o.partition for o in answer_all(group).offsets] == ["src-0", "src-1"]
+    assert [o.partition for o in answer_all(group).groups[0].offsets] == ["src-0", "src-1"]
     nobody = Group()
-    answer = nobody.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1"))
-    assert (answer.error, answer.offsets) == (Errors.NONE, ())
+    answer = nobody.ask(
+        asked.on_describe_share_group_offsets, DescribeShareGroupOffsets((ShareOffsetsGroup("g1"),))
+    )
+    assert (answer.groups[0].error, answer.groups[0].offsets) == (Errors.NONE, ())
 
 
 def test_topics_that_the_operator_may_not_see_are_left_out():
     group = empty_group()
     group.image["acls"] = (Acl("nobody", Operation.DESCRIBE, Resource.TOPIC, "src"),)
-    group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1"))
-    assert answer_all(group).offsets == ()
+    group.ask(
+        asked.on_describe_share_group_offsets, DescribeShareGroupOffsets((ShareOffsetsGroup("g1"),))
+    )
+    assert answer_all(group).groups[0].offsets == ()
 
 
 def test_deleting_a_topics_offsets_is_noted_first_and_done_when_every_state_is_gone():
     group = empty_group()
-    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",)))
     assert (group.group.initialized, group.group.deleting) == ((), ("src",))
     assert [r.message for r in group.requests] == [DeleteShareGroupState(key) for key in KEYS]
     answer = answer_all(group)
-    assert (answer.error, answer.topic_error) == (Errors.NONE, Errors.NONE)
+    assert (answer.error, answer.responses[0].error) == (Errors.NONE, Errors.NONE)
     assert group.group.deleting == ()
-    again = group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
-    assert again.topic_error is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    again = group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",)))
+    assert again.responses[0].error is Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_each_topic_whose_offsets_are_deleted_has_a_result_of_its_own():
+    group = empty_group()
+    wanted = DeleteShareGroupOffsets("g1", ("gone", "src"))
+    group.ask(asked.on_delete_share_group_offsets, wanted)
+    assert group.group.deleting == ("src",)
+    assert answer_all(group).responses == (
+        TopicResult("gone", Errors.UNKNOWN_TOPIC_OR_PARTITION),
+        TopicResult("src", Errors.NONE),
+    )
+    assert group.group.deleting == ()
 
 
 def test_a_deletion_that_failed_is_tried_again_by_the_next_one():
     group = empty_group()
-    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
-    assert answer_all(group, error=Errors.UNKNOWN_SERVER_ERROR).topic_error is (
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",)))
+    assert answer_all(group, error=Errors.UNKNOWN_SERVER_ERROR).responses[0].error is (
         Errors.UNKNOWN_SERVER_ERROR
     )
     assert group.group.deleting == ("src",)
-    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",)))
     assert [r.message.key for r in group.requests] == KEYS
     answer_all(group)
     assert group.group.deleting == ()
@@ -256,7 +285,7 @@ def test_a_deletion_that_failed_is_tried_again_by_the_next_one():
 
 def test_whoever_joins_in_between_has_the_state_made_again():
     group = empty_group()
-    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",)))
     group.joins("M2")
     assert group.group.initializing == ("src-0", "src-1")
     assert group.group.deleting == ()
@@ -322,8 +351,8 @@ def test_a_coordinator_that_loses_its_office_owes_the_operator_an_answer():
     alters(group, ("src-0", 105))
     done = gc.on_resigned(group.role, group.on)
     assert [reply.message.error for reply in done.replies] == [Errors.NOT_COORDINATOR]
-    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
-    assert gc.on_resigned(group.role, group.on).replies[-1].message.topic == "src"
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",)))
+    assert gc.on_resigned(group.role, group.on).replies[-1].message.group_id == "g1"
 
 
 def test_a_group_without_a_name_is_none():
@@ -367,18 +396,21 @@ def test_a_description_names_rights_only_where_there_are_acls():
 
 def test_of_a_topic_that_is_not_there_nobody_is_asked_and_nothing_is_known():
     group = empty_group()
-    wanted = DescribeShareGroupOffsets("g1", ("gone-0", "src-0"))
+    wanted = DescribeShareGroupOffsets((ShareOffsetsGroup("g1", ("gone-0", "src-0")),))
     group.ask(asked.on_describe_share_group_offsets, wanted)
     assert [request.message.key for request in group.requests] == [KEYS[0]]
-    offsets = answer_all(group, start_offset=3, delivery_complete_count=0).offsets
+    offsets = answer_all(group, start_offset=3, delivery_complete_count=0).groups[0].offsets
     assert [(o.partition, o.start_offset) for o in offsets] == [("gone-0", -1), ("src-0", 3)]
 
 
 def test_a_partition_that_its_topic_has_no_longer_has_a_start_and_no_lag():
     group = empty_group()
     del group.leaders["src-1"]
-    group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1", ("src-1",)))
-    (offset,) = answer_all(group, start_offset=3, delivery_complete_count=0).offsets
+    group.ask(
+        asked.on_describe_share_group_offsets,
+        DescribeShareGroupOffsets((ShareOffsetsGroup("g1", ("src-1",)),)),
+    )
+    (offset,) = answer_all(group, start_offset=3, delivery_complete_count=0).groups[0].offsets
     assert (offset.start_offset, offset.lag) == (3, -1)
 
 
@@ -401,7 +433,7 @@ def test_a_topics_offsets_are_deleted_without_those_of_other_topics():
     group = Group()
     stored = ShareGroup(initialized=("other-0", "src-0"))
     group.role = group.role.but(share_groups=group.role.share_groups.set("g1", stored))
-    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",)))
     assert [request.message for request in group.requests] == [DeleteShareGroupState(KEYS[0])]
     assert (group.group.initialized, group.group.deleting) == (("other-0",), ("src",))
 
@@ -410,9 +442,9 @@ def test_offsets_of_a_topic_that_the_cluster_no_longer_has_cannot_be_deleted_by_
     group = Group()
     stored = ShareGroup(initialized=("gone-0",))
     group.role = group.role.but(share_groups=group.role.share_groups.set("g1", stored))
-    wanted = DeleteShareGroupOffsets("g1", "gone")
+    wanted = DeleteShareGroupOffsets("g1", ("gone",))
     answer = group.ask(asked.on_delete_share_group_offsets, wanted)
-    assert answer.topic_error is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert answer.responses[0].error is Errors.UNKNOWN_TOPIC_OR_PARTITION
     assert group.requests == []
 
 
@@ -481,16 +513,16 @@ def test_a_deletion_of_offsets_leaves_what_other_topics_are_deleted_for():
     group = Group()
     stored = ShareGroup(initialized=("src-0",), deleting=("other",))
     group.role = group.role.but(share_groups=group.role.share_groups.set("g1", stored))
-    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",)))
     assert group.group.deleting == ("other", "src")
-    assert answer_all(group).topic_error is Errors.NONE
+    assert answer_all(group).responses[0].error is Errors.NONE
     assert group.group.deleting == ("other",)
 
 
 @pytest.mark.parametrize(
     ("handler", "request_"),
     [
-        (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src")),
+        (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",))),
         (asked.on_delete_groups, DeleteGroups(("g1",))),
     ],
 )
@@ -510,7 +542,7 @@ def test_a_deletion_of_a_topic_that_is_being_deleted_asks_for_what_was_made_sinc
     group = Group()
     stored = ShareGroup(initialized=("src-0",), deleting=("src",))
     group.role = group.role.but(share_groups=group.role.share_groups.set("g1", stored))
-    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",)))
     assert [request.message.key for request in group.requests] == [KEYS[0]]
 
 
@@ -518,6 +550,6 @@ def test_an_operator_who_only_asks_for_offsets_has_the_coordinator_s_log_left_al
     """What a step reads is among its causes on the page."""
     group = empty_group()
     elsewhere = group.on.but(logs=Table.of())
-    request, to = DescribeShareGroupOffsets("g1"), ReplyTo("op/admin", 1, 0)
+    request, to = DescribeShareGroupOffsets((ShareOffsetsGroup("g1"),)), ReplyTo("op/admin", 1, 0)
     done = asked.on_describe_share_group_offsets(group.role, request, to, elsewhere)
     assert [each.message.key for each in done.requests] == KEYS

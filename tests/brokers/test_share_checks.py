@@ -209,7 +209,10 @@ def test_an_operator_is_told_which_member_is_in_the_way():
     group = running(("M1",))
     for handler, request in (
         (share_administration.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", ())),
-        (share_administration.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src")),
+        (
+            share_administration.on_delete_share_group_offsets,
+            DeleteShareGroupOffsets("g1", ("src",)),
+        ),
     ):
         group.ask(handler, request)
         decided = ("members of the group", None, ("M1",), E.NON_EMPTY_GROUP)

@@ -10,6 +10,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_admin import (
     DeleteShareGroupOffsets,
     DeleteShareGroupOffsetsResponse,
+    TopicResult,
 )
 from kipviz.messages.transactions.admin import (
     ActiveProducer,
@@ -245,9 +246,9 @@ def test_a_group_forgets_where_it_stands_in_one_topic_at_a_time(text):
     ],
 )
 def test_what_is_wrong_with_the_topic_alone_fails_the_call_as_well(whole, of_topic, raised):
-    answer = DeleteShareGroupOffsetsResponse(whole, "g1", "src", of_topic)
+    answer = DeleteShareGroupOffsetsResponse(whole, "g1", (TopicResult("src", of_topic),))
     request, me = answer_next(admin.delete_share_group_offsets(ME, "g1 src"), answer)
-    assert request == DeleteShareGroupOffsets("g1", "src")
+    assert request == DeleteShareGroupOffsets("g1", ("src",))
     assert (me.done, me.error) == (True, f"DeleteShareGroupOffsets: {raised}" if raised else "")
 
 

@@ -30,11 +30,13 @@ from kipviz.messages.shares.share_admin import (
     DeleteGroups,
     DeleteGroupsResponse,
     DescribedShareGroup,
+    DescribedShareOffsets,
     DescribeShareGroupOffsets,
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribe,
     ShareGroupDescribeResponse,
     ShareOffset,
+    ShareOffsetsGroup,
 )
 from kipviz.messages.transactions.transactions import PartitionResult
 
@@ -84,9 +86,11 @@ def test_a_broker_that_is_gone_is_not_asked_for_its_groups_again():
 
 
 def test_where_a_share_group_stands_is_kept_until_it_is_asked_for_again():
-    stands = DescribeShareGroupOffsetsResponse(E.NONE, "g1", (ShareOffset("src-0", 100),))
-    request, me = answer_next(admin.list_share_group_offsets(ME, "g1"), stands)
-    assert request == DescribeShareGroupOffsets("g1")
+    stands = DescribedShareOffsets(E.NONE, "g1", (ShareOffset("src-0", 100),))
+    request, me = answer_next(
+        admin.list_share_group_offsets(ME, "g1"), DescribeShareGroupOffsetsResponse((stands,))
+    )
+    assert request == DescribeShareGroupOffsets((ShareOffsetsGroup("g1"),))
     assert (me.done, me.error, me.share_offsets) == (True, "", stands.offsets)
     assert admin.list_share_group_offsets(me, "g2").share_offsets == ()
 

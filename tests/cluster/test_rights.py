@@ -12,10 +12,11 @@ from kipviz.clients.shares import share_consumer
 from kipviz.cluster.actions import CreateAcls, DeleteAcls
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget
-from kipviz.cluster.topic_authorization import add_topic_errors, without
+from kipviz.cluster.topic_authorization import REFUSED, add_topic_errors, without
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.designs.catalogue import design
+from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.cluster.metadata import Metadata, TopicId
 from kipviz.messages.errors import Errors
@@ -30,6 +31,9 @@ from kipviz.messages.message import Message
 from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
     AlterShareGroupOffsetsResponse,
+    DeleteShareGroupOffsets,
+    DeleteShareGroupOffsetsResponse,
+    TopicResult,
 )
 from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
@@ -48,7 +52,6 @@ SPEC = scenario("kip-11-name-lost").spec
 RIGHTS = SPEC.acls
 OF_THE_NAME, _, OF_THE_SOURCE, *_ = RIGHTS
 
-REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
 KAFKA = design("kafka")
 OFFSETS = (GroupOffset("src-0", 101), GroupOffset("output-B-0", 7))
 
@@ -215,3 +218,18 @@ def test_an_alteration_goes_on_with_the_topics_that_may_be_read() -> None:
     assert add_topic_errors(answer, asked, ("out",)) == answer.but(results=(refused, good))
     wrong = AlterShareGroupOffsetsResponse(Errors.NON_EMPTY_GROUP, "g")
     assert add_topic_errors(wrong, asked, ("out",)) == wrong
+
+
+def test_a_deletion_of_offsets_goes_on_with_the_topics_that_may_be_read() -> None:
+    """KafkaApis.handleDeleteShareGroupOffsetsRequest."""
+    asked = DeleteShareGroupOffsets("g", ("src", "out"))
+    assert without(asked, ("out",)) == DeleteShareGroupOffsets("g", ("src",))
+    good, refused = TopicResult("src", Errors.NONE), TopicResult("out", REFUSED)
+    answer = DeleteShareGroupOffsetsResponse(Errors.NONE, "g", (good,))
+    assert add_topic_errors(answer, asked, ("out",)) == answer.but(responses=(refused, good))
+    wrong = DeleteShareGroupOffsetsResponse(Errors.NON_EMPTY_GROUP, "g")
+    assert add_topic_errors(wrong, asked, ("out",)) == wrong
+    none_left = reject_request(asked, REFUSED)
+    assert none_left == DeleteShareGroupOffsetsResponse(
+        Errors.NONE, "g", (TopicResult("src", REFUSED), refused)
+    )

@@ -26,6 +26,7 @@ from kipviz.messages.shares.share_admin import (
     DeleteShareGroupOffsets,
     DescribeShareGroupOffsets,
     ShareGroupDescribe,
+    ShareOffsetsGroup,
 )
 from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
@@ -41,9 +42,9 @@ ASKED: dict[str, Message] = {
     "a fetch": fetches("M1", 0, "src-0", 2),
     "an acknowledgement": acknowledges("g1", "M1", 1, "src-0", ()),
     "a description": ShareGroupDescribe(("g1",)),
-    "offsets": DescribeShareGroupOffsets("g1"),
+    "offsets": DescribeShareGroupOffsets((ShareOffsetsGroup("g1"),)),
     "other offsets": AlterShareGroupOffsets("g1", (("src-0", 1),)),
-    "no offsets": DeleteShareGroupOffsets("g1", "src"),
+    "no offsets": DeleteShareGroupOffsets("g1", ("src",)),
 }
 
 

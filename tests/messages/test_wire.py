@@ -47,6 +47,7 @@ from kipviz.messages.message_errors import error_in
 from kipviz.messages.shares.share_admin import (
     DeleteShareGroupOffsets,
     DeleteShareGroupOffsetsResponse,
+    TopicResult,
 )
 from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
@@ -585,13 +586,13 @@ def test_who_leaves_a_classic_group_is_named_in_the_question_and_in_the_answer(n
 
 
 def test_a_share_group_that_forgets_a_topic_is_told_its_name_and_answers_with_its_id() -> None:
-    asked = body(DeleteShareGroupOffsets("g", "src"))
+    asked = body(DeleteShareGroupOffsets("g", ("src",)))
     assert (asked["GroupId"], asked["Topics"]) == ("g", ({"TopicName": "src"},))
     wrong = Errors.UNKNOWN_TOPIC_OR_PARTITION
-    found = body(DeleteShareGroupOffsetsResponse(Errors.NONE, "g", "src", wrong))
+    found = body(DeleteShareGroupOffsetsResponse(Errors.NONE, "g", (TopicResult("src", wrong),)))
     (topic,) = found["Responses"]
     assert (topic["TopicName"], topic["TopicId"], topic["ErrorCode"]) == ("src", TOPIC_ID, wrong)
-    found = body(DeleteShareGroupOffsetsResponse(Errors.NON_EMPTY_GROUP, "g", "src"))
+    found = body(DeleteShareGroupOffsetsResponse(Errors.NON_EMPTY_GROUP, "g"))
     assert (found["ErrorCode"], found["Responses"]) == (Errors.NON_EMPTY_GROUP, ())
 
 

@@ -55,11 +55,13 @@ from kipviz.messages.shares.share_admin import (
     DeleteShareGroupOffsetsResponse,
     DescribedMember,
     DescribedShareGroup,
+    DescribedShareOffsets,
     DescribeShareGroupOffsets,
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribe,
     ShareGroupDescribeResponse,
     ShareOffset,
+    TopicResult,
     WaitsForStates,
 )
 from kipviz.messages.shares.share_state import (
@@ -143,16 +145,15 @@ def on_describe_share_group_offsets(
     each partition for a summary, which fences no leader. ANSWERS: when all of them have answered.
     Clause: KIP-932 "DescribeShareGroupOffsets"; KIP-1226.
     """
-    checks = _available_checks(me, request.group_id)
+    (wanted,) = request.groups
+    checks = _available_checks(me, wanted.group_id)
     if error_of(checks) is not Errors.NONE:
         return _reject(me, request, reply_to, checks)
-    group = me.share_groups.get(request.group_id) or ShareGroup()
-    partitions = request.partitions or group.initialized
+    group = me.share_groups.get(wanted.group_id) or ShareGroup()
+    partitions = group.initialized if wanted.partitions is None else wanted.partitions
     known = tuple(p for p in partitions if topic_of(p) in on.image.topic_ids)
     results = tuple(PartitionResult(p, Errors.NONE) for p in partitions if p not in known)
-    asked = tuple(
-        ReadShareGroupStateSummary(on.image.share_key(request.group_id, p)) for p in known
-    )
+    asked = tuple(ReadShareGroupStateSummary(on.image.share_key(wanted.group_id, p)) for p in known)
     done = _operate(me, request, reply_to, asked, (), on, results)
     return done.after((*checks, *_standing(group)))
 
@@ -207,32 +208,44 @@ def on_alter_share_group_offsets(
 def on_delete_share_group_offsets(
     me: GroupCoordinator, request: DeleteShareGroupOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects[GroupCoordinator]:
-    """Delete the offsets of a share group for one topic.
+    """Delete the offsets of a share group for topics.
 
-    WHEN: deleteShareGroupOffsets(). CHECKS: the group exists and is empty; the topic exists, and has state to delete.
-    DOES: marks the topic as being deleted, and deletes the state of its partitions. ANSWERS: when every share
-    coordinator has answered.
+    WHEN: deleteShareGroupOffsets(). CHECKS: the group exists and is empty; each topic exists, and has state to delete.
+    DOES: marks the topics as being deleted, and deletes the state of their partitions. ANSWERS: when every share
+    coordinator has answered, with an error per topic.
     Clause: KIP-932 "DeleteShareGroupOffsets"; GroupCoordinatorShard.initiateDeleteShareGroupOffsets.
     """
-    group_id, topic = request.group_id, request.topic
+    group_id = request.group_id
     checks = _deletable_checks(me, group_id)
     if error_of(checks) is not Errors.NONE:
         return _reject(me, request, reply_to, checks)
     group = me.share_groups[group_id]
-    here = tuple(p for p in group.initialized if topic_of(p) == topic)
-    if not here and topic in group.deleting:
-        here = tuple(p for p in on.image.leaders if topic_of(p) == topic)
-    there, nothing = bool(here) and topic in on.image.topic_ids, Errors.UNKNOWN_TOPIC_OR_PARTITION
-    stored = compare("state of the topic", topic, here, there, nothing)
-    checks = (*checks, stored)
-    if not there:
-        answer = DeleteShareGroupOffsetsResponse(Errors.NONE, group_id, topic, nothing)
+    image, missing = on.image, Errors.UNKNOWN_TOPIC_OR_PARTITION
+    found = {topic: _stored_partitions(group, topic, on) for topic in request.topics}
+    stored = {t: here for t, here in found.items() if here and t in image.topic_ids}
+    there = (
+        compare("state of the topic", topic, here, topic in stored, missing)
+        for topic, here in found.items()
+    )
+    checks = (*checks, *there)
+    deleted = tuple(p for here in stored.values() for p in here)
+    if not deleted:
+        results = tuple(TopicResult(topic, missing) for topic in request.topics)
+        answer = DeleteShareGroupOffsetsResponse(Errors.NONE, group_id, results)
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
-    kept = tuple(p for p in group.initialized if p not in here)
-    deleting = tuple(sorted(dict.fromkeys((*group.deleting, topic))))
+    kept = tuple(p for p in group.initialized if p not in deleted)
+    deleting = tuple(sorted(dict.fromkeys((*group.deleting, *stored))))
     record = _partitions(group_id, group.initializing, kept, deleting)
-    asked = tuple(DeleteShareGroupState(on.image.share_key(group_id, p)) for p in here)
+    asked = tuple(DeleteShareGroupState(on.image.share_key(group_id, p)) for p in deleted)
     return _operate(me, request, reply_to, asked, (record,), on).after(checks)
+
+
+def _stored_partitions(group: ShareGroup, topic: str, on: Context) -> tuple[str, ...]:
+    """Return the partitions of a topic that have a state to delete, also one whose deletion was not completed."""
+    here = tuple(p for p in group.initialized if topic_of(p) == topic)
+    if here or topic not in group.deleting:
+        return here
+    return tuple(p for p in on.image.leaders if topic_of(p) == topic)
 
 
 def on_delete_groups(
@@ -456,7 +469,8 @@ def _respond_with_offsets(
     offsets = tuple(sorted(shown, key=lambda offset: offset.partition))
     request = done.request
     assert isinstance(request, DescribeShareGroupOffsets)
-    answered = DescribeShareGroupOffsetsResponse(Errors.NONE, request.group_id, offsets)
+    described = DescribedShareOffsets(Errors.NONE, request.groups[0].group_id, offsets)
+    answered = DescribeShareGroupOffsetsResponse((described,))
     return Effects(me, replies=(Reply(done.reply_to, answered),))
 
 
@@ -490,15 +504,21 @@ def _offsets_deleted(
 ) -> Effects[GroupCoordinator]:
     request = done.request
     assert isinstance(request, DeleteShareGroupOffsets)
-    results = _result_checks(done, on)
-    error = error_of(results)
-    answer = DeleteShareGroupOffsetsResponse(Errors.NONE, request.group_id, request.topic, error)
+    checks: Checks = ()
+    results: list[TopicResult] = []
+    for topic in request.topics:
+        of_topic = _result_checks(done, on, topic)
+        checks += of_topic
+        error = error_of(of_topic) if of_topic else Errors.UNKNOWN_TOPIC_OR_PARTITION
+        results.append(TopicResult(topic, error))
+    answer = DeleteShareGroupOffsetsResponse(Errors.NONE, request.group_id, tuple(results))
     group = me.share_groups.get(request.group_id)
+    gone = [result.topic for result in results if result.error is Errors.NONE]
     records: tuple[Value, ...] = ()
-    if error is Errors.NONE and group is not None:
-        left = tuple(t for t in group.deleting if t != request.topic)
+    if gone and group is not None:
+        left = tuple(t for t in group.deleting if t not in gone)
         records = (_partitions(request.group_id, group.initializing, group.initialized, left),)
-    return append_records(me, records, (), Reply(done.reply_to, answer), on).after(results)
+    return append_records(me, records, (), Reply(done.reply_to, answer), on).after(checks)
 
 
 def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effects[GroupCoordinator]:
@@ -520,8 +540,9 @@ def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effect
 
 
 @in_order
-def _result_checks(done: Operating, on: Context) -> Iterator[Check]:
-    """Return the results of every share coordinator, up to the first error."""
+def _result_checks(done: Operating, on: Context, topic: str = "") -> Iterator[Check]:
+    """Return the results of every share coordinator, perhaps of one topic alone, up to the first error."""
     for answer in done.answers:
-        error = answer.error
-        yield Check("result", _find_partition(answer, on), error, error)
+        partition = _find_partition(answer, on)
+        if not topic or topic_of(partition) == topic:
+            yield Check("result", partition, answer.error, answer.error)

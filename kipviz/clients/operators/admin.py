@@ -56,6 +56,7 @@ from kipviz.messages.shares.share_admin import (
     ShareGroupDescribe,
     ShareGroupDescribeResponse,
     ShareOffset,
+    ShareOffsetsGroup,
 )
 from kipviz.messages.transactions.admin import (
     ActiveProducer,
@@ -187,7 +188,8 @@ def topic_offsets_of(text: str) -> DeleteShareGroupOffsets:
     words = text.split()
     if len(words) != len(("group", "topic")):
         raise ValueError(f"{text!r} is not a group and a topic: write 'g1 src'")
-    return DeleteShareGroupOffsets(*words)
+    group_id, topic = words
+    return DeleteShareGroupOffsets(group_id, (topic,))
 
 
 # -- calls of the operator ----------------------------------------------------------------------
@@ -287,7 +289,7 @@ def describe_share_group(me: Admin, groups: str) -> Admin:
 
 def list_share_group_offsets(me: Admin, group_id: str) -> Admin:
     """Ask for a share group's start offset in every partition for which it has state. Blocks."""
-    return ask(me, DescribeShareGroupOffsets(group_id)).but(share_offsets=())
+    return ask(me, DescribeShareGroupOffsets((ShareOffsetsGroup(group_id),))).but(share_offsets=())
 
 
 def alter_share_group_offsets(me: Admin, starts: str) -> Admin:
@@ -399,8 +401,8 @@ def on_response(me: Admin, answer: Message) -> Admin:
             me = me.but(producers=(), candidates=())
         case ShareGroupDescribeResponse(groups=(share_group,)):
             me = me.but(share_group=share_group)
-        case DescribeShareGroupOffsetsResponse():
-            me = me.but(share_offsets=answer.offsets)
+        case DescribeShareGroupOffsetsResponse(groups=(of_group,)):
+            me = me.but(share_offsets=of_group.offsets)
         case ListGroupsResponse():
             me = me.but(groups=(*me.groups, *answer.groups))
         case (

@@ -20,12 +20,20 @@ from kipviz.messages.shares.share_admin import (
     DeleteGroups,
     DeleteGroupsResponse,
     DescribedShareGroup,
+    DescribedShareOffsets,
+    DescribeShareGroupOffsets,
+    DescribeShareGroupOffsetsResponse,
     ShareGroupDescribe,
     ShareGroupDescribeResponse,
 )
 
 OfGroups: TypeAlias = (
-    DescribeGroups | ConsumerGroupDescribe | ShareGroupDescribe | DeleteGroups | OffsetFetch
+    DescribeGroups
+    | ConsumerGroupDescribe
+    | ShareGroupDescribe
+    | DeleteGroups
+    | OffsetFetch
+    | DescribeShareGroupOffsets
 )
 GroupsResponse: TypeAlias = (
     DescribeGroupsResponse
@@ -33,6 +41,7 @@ GroupsResponse: TypeAlias = (
     | ShareGroupDescribeResponse
     | DeleteGroupsResponse
     | OffsetFetchResponse
+    | DescribeShareGroupOffsetsResponse
 )
 GroupResult: TypeAlias = (
     DescribedClassicGroup
@@ -40,6 +49,7 @@ GroupResult: TypeAlias = (
     | DescribedShareGroup
     | DeletedGroup
     | FetchedGroup
+    | DescribedShareOffsets
 )
 ANSWERS: tuple[type[GroupsResponse], ...] = get_args(GroupsResponse)
 _OF_GROUPS: frozenset[type[Message]] = frozenset(get_args(OfGroups))
@@ -48,7 +58,7 @@ _OF_GROUPS: frozenset[type[Message]] = frozenset(get_args(OfGroups))
 def groups_of(request: OfGroups) -> tuple[str, ...]:
     """Return the groups that a request names."""
     match request:
-        case OffsetFetch():
+        case OffsetFetch() | DescribeShareGroupOffsets():
             return tuple(group.group_id for group in request.groups)
         case DescribeGroups():
             return request.groups
@@ -83,6 +93,9 @@ def narrow_to_groups(request: OfGroups, groups: tuple[str, ...]) -> OfGroups:
         case OffsetFetch():
             named = {group.group_id: group for group in request.groups}
             return request.but(groups=tuple(named[group_id] for group_id in groups))
+        case DescribeShareGroupOffsets():
+            wanted = (group for group in request.groups if group.group_id in groups)
+            return request.but(groups=tuple(wanted))
         case DescribeGroups():
             return request.but(groups=groups)
         case ConsumerGroupDescribe() | ShareGroupDescribe():

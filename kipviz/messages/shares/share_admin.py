@@ -50,13 +50,19 @@ class ShareGroupDescribeResponse(Message, frozen=True):
     groups: tuple[DescribedShareGroup, ...]
 
 
+class ShareOffsetsGroup(Value, frozen=True):
+    """A share group and the partitions whose offsets are described; None stands for all that have a state."""
+
+    group_id: str
+    partitions: tuple[str, ...] | None = None
+
+
 class DescribeShareGroupOffsets(Message, frozen=True):
-    """An operator's request for the offsets of a share group; without partitions, for all of them."""
+    """An operator's request for the offsets of share groups."""
 
     API_KEY: ClassVar[int] = 90
     VERSION: ClassVar[int] = 1
-    group_id: str
-    partitions: tuple[str, ...] = ()
+    groups: tuple[ShareOffsetsGroup, ...]
 
 
 class ShareOffset(Value, frozen=True):
@@ -72,15 +78,21 @@ class ShareOffset(Value, frozen=True):
     error: Errors = Errors.NONE
 
 
+class DescribedShareOffsets(Value, frozen=True):
+    """Start offset and lag of each partition of a share group."""
+
+    error: Errors
+    group_id: str
+    offsets: tuple[ShareOffset, ...] = ()
+
+
 class DescribeShareGroupOffsetsResponse(Message, frozen=True):
-    """Start offset and lag of each partition."""
+    """The offsets of share groups, or an error of each."""
 
     API_KEY: ClassVar[int] = 90
     VERSION: ClassVar[int] = 1
     IS_RESPONSE: ClassVar[bool] = True
-    error: Errors
-    group_id: str
-    offsets: tuple[ShareOffset, ...] = ()
+    groups: tuple[DescribedShareOffsets, ...]
 
 
 class AlterShareGroupOffsets(Message, frozen=True):
@@ -104,27 +116,30 @@ class AlterShareGroupOffsetsResponse(Message, frozen=True):
 
 
 class DeleteShareGroupOffsets(Message, frozen=True):
-    """An operator deletes the offsets of a share group in all partitions of a topic.
-
-    NOT MODELLED: several topics in one request.
-    """
+    """An operator deletes the offsets of a share group in all partitions of topics."""
 
     API_KEY: ClassVar[int] = 92
     VERSION: ClassVar[int] = 0
     group_id: str
+    topics: tuple[str, ...]
+
+
+class TopicResult(Value, frozen=True):
+    """The result for one topic of a request."""
+
     topic: str
+    error: Errors
 
 
 class DeleteShareGroupOffsetsResponse(Message, frozen=True):
-    """The result of DeleteShareGroupOffsets; `topic_error` is the error of the topic."""
+    """The result of DeleteShareGroupOffsets, for the request and for each topic; none with an error of the request."""
 
     API_KEY: ClassVar[int] = 92
     VERSION: ClassVar[int] = 0
     IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     group_id: str
-    topic: str
-    topic_error: Errors = Errors.NONE
+    responses: tuple[TopicResult, ...] = ()
 
 
 class DeleteGroups(Message, frozen=True):

@@ -5,6 +5,7 @@ Transactions (KIP-664), and share groups (KIP-932, KIP-1226; DeleteGroups is KIP
 
 from __future__ import annotations
 
+from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
     AlterShareGroupOffsetsResponse,
@@ -173,9 +174,10 @@ def _group_described(message: ShareGroupDescribe, reply: ShareGroupDescribeRespo
 
 def _describe_offsets(x: Exchange, names: Names) -> Taken:
     answers = {told["groupId"]: told for told in x.response["groups"]}
-    for message in decode_request(x, names):
-        assert isinstance(message, DescribeShareGroupOffsets)
-        told = answers[message.group_id]
+    (message,) = decode_request(x, names)
+    assert isinstance(message, DescribeShareGroupOffsets)
+    for group in message.groups:
+        told = answers[group.group_id]
         offsets = sorted(
             (
                 f"{topic['topicName']}-{p['partitionIndex']}",
@@ -188,16 +190,17 @@ def _describe_offsets(x: Exchange, names: Names) -> Taken:
             for p in topic["partitions"]
         )
         said = with_more(told["errorCode"], ("offsets", tuple(offsets)))
-        yield message.group_id, message, said
+        yield group.group_id, message.but(groups=(group,)), said
 
 
 def _offsets_described(
     message: DescribeShareGroupOffsets, reply: DescribeShareGroupOffsetsResponse
 ) -> Said:
+    (group,) = reply.groups
     offsets = sorted(
-        (o.partition, o.error.name, o.start_offset, o.leader_epoch, o.lag) for o in reply.offsets
+        (o.partition, o.error.name, o.start_offset, o.leader_epoch, o.lag) for o in group.offsets
     )
-    return with_more(reply.error, ("offsets", tuple(offsets)))
+    return with_more(group.error, ("offsets", tuple(offsets)))
 
 
 def _alter_offsets(x: Exchange, names: Names) -> Taken:
@@ -224,16 +227,18 @@ def _delete_offsets(x: Exchange, names: Names) -> Taken:
     """Yield one topic at a time; an error of the whole group applies to every topic."""
     answer = x.response
     answers = {t["topicName"]: t["errorCode"] for t in answer["responses"]}
-    for message in decode_request(x, names):
-        assert isinstance(message, DeleteShareGroupOffsets)
-        error = error_name(answers.get(message.topic, 0))
-        yield message.group_id, message, with_more(answer["errorCode"], ("topic", error))
+    (message,) = decode_request(x, names)
+    assert isinstance(message, DeleteShareGroupOffsets)
+    for topic in message.topics:
+        said = with_more(answer["errorCode"], ("topic", error_name(answers.get(topic, 0))))
+        yield message.group_id, message.but(topics=(topic,)), said
 
 
 def _offsets_deleted(
     message: DeleteShareGroupOffsets, reply: DeleteShareGroupOffsetsResponse
 ) -> Said:
-    return with_more(reply.error, ("topic", reply.topic_error.name))
+    topic = next((each.error for each in reply.responses), Errors.NONE)
+    return with_more(reply.error, ("topic", topic.name))
 
 
 def _delete_groups(x: Exchange, names: Names) -> Taken:

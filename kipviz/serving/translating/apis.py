@@ -130,7 +130,7 @@ SERVED: dict[type[Message], Translate] = {
     ShareFetch: hint_leaders(translate_shares.share_fetch, 0),
     ShareAcknowledge: hint_leaders(translate_shares.share_acknowledge, 0),
     ShareGroupDescribe: translate_groups.describe,
-    DescribeShareGroupOffsets: translate_operators.describe_share_group_offsets,
+    DescribeShareGroupOffsets: translate_groups.describe,
     ListTransactions: translate_operators.list_transactions,
     DescribeTransactions: translate_operators.describe_transactions,
     DescribeProducers: translate_operators.describe_producers,

@@ -109,39 +109,3 @@ def write_txn_markers(request: ClientRequest, messages: tuple[Message, ...]) -> 
     if not markers:
         return Asked((), lambda _: {"Markers": ()})
     return as_written(request, (message.but(markers=markers),))
-
-
-def describe_share_group_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
-    """Return the start offsets of share groups: null means all topics, and an empty array none."""
-    around = Around(tuple(request.desk.image.topic_ids.items()))
-    groups = request.said["Groups"]
-    asked = tuple(
-        message for group, message in zip(groups, messages, strict=True) if group["Topics"] != ()
-    )
-
-    def answer(replies: Replies) -> Struct:
-        left = iter(replies)
-        found: list[Struct] = []
-        for group in groups:
-            if group["Topics"] == ():
-                found.append({"GroupId": group["GroupId"], "Topics": ()})
-                continue
-            told = next(left)
-            found += KINDS[type(told)].fill(told, around)["Groups"]
-        return {"Groups": tuple(found)}
-
-    return Asked(asked, answer)
-
-
-def delete_share_group_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
-    """Delete a share group's offsets of topics, one after the other: the first error of the group is the request's."""
-    around = Around(tuple(request.desk.image.topic_ids.items()))
-
-    def answer(replies: Replies) -> Struct:
-        found = [KINDS[type(told)].fill(told, around) for told in replies]
-        wrong = next((each for each in found if each["ErrorCode"]), None)
-        if wrong is not None:
-            return wrong
-        return {"Responses": tuple(topic for each in found for topic in each["Responses"])}
-
-    return Asked(messages, answer)

@@ -20,6 +20,7 @@ from kipviz.messages.groups.several_groups import GroupResult, GroupsResponse, r
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_admin import (
     DeletedGroup,
+    DescribedShareOffsets,
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribeResponse,
 )
@@ -45,6 +46,8 @@ def list_learned(message: Message) -> Iterator[tuple[str, str]]:
 
 
 def _render_state(group: GroupResult) -> str:
+    if isinstance(group, DescribedShareOffsets):
+        return f"{len(group.offsets)} offsets"
     return "deleted" if isinstance(group, DeletedGroup | FetchedGroup) else group.state
 
 
@@ -101,8 +104,8 @@ def _list_facts(message: Message) -> Iterator[tuple[str, str]]:
         case DeleteAclsResponse(deleted=deleted):
             for at, result in enumerate(deleted, 1):
                 yield f"filter {at}", f"{len(result.acls)} deleted"
-        case DescribeShareGroupOffsetsResponse(offsets=offsets):
-            for offset in offsets:
+        case DescribeShareGroupOffsetsResponse(groups=(of_group,)):
+            for offset in of_group.offsets:
                 lag = "not known" if offset.lag < 0 else str(offset.lag)
                 yield offset.partition, f"start offset {number(offset.start_offset)}, lag {lag}"
         case _:
