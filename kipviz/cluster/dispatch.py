@@ -52,6 +52,7 @@ from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.membership import classic_membership, group_membership, share_membership
 from kipviz.brokers.share_coordinators import (
     outcome_notices,
+    several_states,
     share_coordinator,
     share_state_maintenance,
 )
@@ -88,6 +89,7 @@ from kipviz.messages.shares.share_state import (
     InitializeShareGroupStateResponse,
     OperatorsStateRequest,
     OperatorsStateResponse,
+    StatesRequest,
     TellShareGroupStateResponse,
 )
 from kipviz.messages.transactions.transactions import (
@@ -145,9 +147,11 @@ OF_SHARE_LEADERS = frozenset(api.request for api in APIS if api.role is Role.SHA
 _PARTED = frozenset(
     api.request
     for api in APIS
-    if api.shard in (Shard.GROUPS, Shard.TRANSACTIONS, Shard.PARTITIONS)
+    if api.shard in (Shard.GROUPS, Shard.KEYS, Shard.TRANSACTIONS, Shard.PARTITIONS)
     or issubclass(api.request, InitProducerId)
 )
+# Requests to share coordinators, which may be about several share-partitions.
+_OF_STATES = frozenset(api.request for api in APIS if api.shard is Shard.KEYS)
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
@@ -185,6 +189,9 @@ def request(
     if names_several(message):
         apis = role_as(role, KafkaApis)
         return several_groups.on_several_groups(apis, message, reply_to, on)
+    if type(message) in _OF_STATES and has_several_parts(message):
+        assert isinstance(message, StatesRequest)
+        return several_states.on_several_states(role_as(role, KafkaApis), message, reply_to, on)
     return HANDLERS[type(message)](role, message, reply_to, on)
 
 

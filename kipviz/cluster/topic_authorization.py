@@ -11,6 +11,7 @@ from typing import TypeVar, assert_never
 
 from kipviz.brokers.context import Image
 from kipviz.cluster.world import Envelope, ServedInParts
+from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.cluster.releases import takes_several
 from kipviz.messages.cluster.topic_creation import (
@@ -77,6 +78,15 @@ from kipviz.messages.shares.share_groups import (
     ShareFetchResponse,
     TxnPartitionAcknowledgements,
     TxnShareAcknowledge,
+)
+from kipviz.messages.shares.share_state import (
+    DeleteShareGroupState,
+    InitializeShareGroupState,
+    ReadShareGroupState,
+    ReadShareGroupStateSummary,
+    StatesRequest,
+    StatesResponse,
+    WriteShareGroupState,
 )
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
@@ -196,6 +206,14 @@ def collect_part(serving: Envelope, answer: Message) -> tuple[Envelope, Message 
             return serving, _of_listed(request, answers, refused)
         case Produce():
             return serving, _of_batches(request, answers, refused)
+        case (
+            ReadShareGroupState()
+            | WriteShareGroupState()
+            | InitializeShareGroupState()
+            | DeleteShareGroupState()
+            | ReadShareGroupStateSummary()
+        ):
+            return serving, _of_states(request, answers)
         case _:
             assert_never(request)
 
@@ -274,6 +292,18 @@ def _of_transactions(
         return None
     results = (there[each.transactional_id] for each in request.transactions)
     return AddPartitionsToTxnResponse(tuple(results))
+
+
+def _of_states(request: StatesRequest, answers: tuple[PartResults, ...]) -> Message | None:
+    """Return the response for all share-partitions of a request, in its order, once all results are there."""
+    kind = api_of(request).response
+    there = {}
+    for answer in answers:
+        assert isinstance(answer, StatesResponse), answer
+        there[answer.key] = answer.only
+    if len(answers) < len(request.partitions):
+        return None
+    return kind(tuple(there[part.key] for part in request.partitions))
 
 
 def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:

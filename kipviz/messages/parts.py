@@ -1,4 +1,4 @@
-"""Requests in parts: each partition, transaction or marker of a request has a result of its own in the response.
+"""Requests in parts: each partition, share-partition, transaction or marker of a request has a result of its own in the response.
 
 KafkaApis passes the parts to whom they are for, and responds when it has all results. Requests about several groups
 are in `messages.groups.several_groups`, because the broker and not the connection puts their results together.
@@ -11,6 +11,20 @@ from typing import TypeAlias, TypeGuard, assert_never, get_args
 from kipviz.messages.logs.list_offsets import ListOffsets, ListOffsetsResponse
 from kipviz.messages.logs.producing import Fetch, FetchResponse, Produce, ProduceResponse
 from kipviz.messages.message import Message
+from kipviz.messages.shares.share_state import (
+    DeleteShareGroupState,
+    DeleteShareGroupStateResponse,
+    InitializeShareGroupState,
+    InitializeShareGroupStateResponse,
+    ReadShareGroupState,
+    ReadShareGroupStateResponse,
+    ReadShareGroupStateSummary,
+    ReadShareGroupStateSummaryResponse,
+    StatesRequest,
+    StatesResponse,
+    WriteShareGroupState,
+    WriteShareGroupStateResponse,
+)
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -18,13 +32,16 @@ from kipviz.messages.transactions.transactions import (
     WriteTxnMarkersResponse,
 )
 
-InParts: TypeAlias = Produce | Fetch | ListOffsets | WriteTxnMarkers | AddPartitionsToTxn
+InParts: TypeAlias = (
+    Produce | Fetch | ListOffsets | WriteTxnMarkers | AddPartitionsToTxn | StatesRequest
+)
 PartResults: TypeAlias = (
     ProduceResponse
     | FetchResponse
     | ListOffsetsResponse
     | WriteTxnMarkersResponse
     | AddPartitionsToTxnResponse
+    | StatesResponse
 )
 _IN_PARTS: frozenset[type[Message]] = frozenset(get_args(InParts))
 _RESULTS: frozenset[type[Message]] = frozenset(get_args(PartResults))
@@ -41,6 +58,14 @@ def count_parts(request: InParts) -> int:
             return len(request.markers)
         case AddPartitionsToTxn():
             return len(request.transactions)
+        case (
+            ReadShareGroupState()
+            | WriteShareGroupState()
+            | InitializeShareGroupState()
+            | DeleteShareGroupState()
+            | ReadShareGroupStateSummary()
+        ):
+            return len(request.partitions)
         case _:
             assert_never(request)
 
@@ -71,7 +96,14 @@ def count_results(response: PartResults) -> int:
             return len(response.responses)
         case WriteTxnMarkersResponse():
             return len(response.markers)
-        case AddPartitionsToTxnResponse():
+        case (
+            AddPartitionsToTxnResponse()
+            | ReadShareGroupStateResponse()
+            | WriteShareGroupStateResponse()
+            | InitializeShareGroupStateResponse()
+            | DeleteShareGroupStateResponse()
+            | ReadShareGroupStateSummaryResponse()
+        ):
             return len(response.results)
         case _:
             assert_never(response)

@@ -63,6 +63,7 @@ from kipviz.messages.shares.share_admin import (
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
 from kipviz.messages.shares.share_state import (
     InitializeShareGroupState,
+    InitializeStateData,
 )
 from kipviz.messages.transactions.admin import (
     DescribeProducers,
@@ -174,7 +175,7 @@ REQUESTS: dict[str, Message] = {
         DeleteTopics((DeleteTopicState("out"),)),
         DeleteRecords((DeleteRecordsPartition("out-0", 1),)),
         ShareGroupHeartbeat("g", "m", 1, "out"),
-        InitializeShareGroupState("g:T:0", 2, -1),
+        InitializeShareGroupState((InitializeStateData("g:T:0", 2, -1),)),
         fetches("m", 0, "out-0", 1, group_id="g"),
         acknowledges("g", "m", 1, "out-0", ()),
         stages("t", "g", 9, 0, "m", 1, "out-0", ()),

@@ -24,10 +24,12 @@ from kipviz.messages.shares.share_groups import (
 )
 from kipviz.messages.shares.share_state import (
     ReadShareGroupStateResponse,
+    ReadStateResult,
     TxnWriteShareGroupState,
     TxnWriteShareGroupStateResponse,
     WriteShareGroupState,
     WriteShareGroupStateResponse,
+    WriteStateResult,
 )
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import partition_for
@@ -93,7 +95,11 @@ class SharePlace(Desk):
     def load(self, start=0, *batches, pending=()):
         """Open a session for M1, load this durable state, and let nobody wait for records."""
         self.fetch("M1", 0)
-        self.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, start, batches, pending))
+        self.coordinator(
+            ReadShareGroupStateResponse(
+                (ReadStateResult(Errors.NONE, KEY, 3, start, batches, pending),)
+            )
+        )
         idle = self.share.but(parked=())
         self.role = self.role.but(shares=self.role.shares.set(KEY, idle))
         return self
@@ -156,16 +162,16 @@ class SharePlace(Desk):
     def coordinator(self, answer=None, tag="0"):
         """Let the share coordinator answer the request that is on the wire."""
         if answer is None:
-            staging = isinstance(self.requests[-1].message, TxnWriteShareGroupState)
-            kind = TxnWriteShareGroupStateResponse if staging else WriteShareGroupStateResponse
-            answer = kind(Errors.NONE, KEY)
+            answer = WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),))
+            if isinstance(self.requests[-1].message, TxnWriteShareGroupState):
+                answer = TxnWriteShareGroupStateResponse(Errors.NONE, KEY)
         self.do(spl.on_state_answered(self.role, KEY, tag, answer, self.on))
 
     def read_answer(self, start, *batches):
-        return ReadShareGroupStateResponse(Errors.NONE, KEY, 3, start, batches)
+        return ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, start, batches),))
 
     def refuses(self, error):
-        self.coordinator(WriteShareGroupStateResponse(error, KEY))
+        self.coordinator(WriteShareGroupStateResponse((WriteStateResult(error, KEY),)))
 
     def expire(self, lock):
         assert share_timers.why_no_lock_expiry(self.role, KEY, lock, self.on) is None

@@ -29,7 +29,8 @@ from kipviz.messages.groups.groups import (
     OffsetFetchGroup,
     TxnOffsetCommit,
 )
-from kipviz.messages.shares.share_state import InitializeShareGroupState
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.shares.share_state import InitializeShareGroupState, InitializeStateData
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxn,
@@ -76,7 +77,11 @@ def list_checks(checks):
     [
         (transactions, tc.on_init_producer_id, InitProducerId("t")),
         (groups, gc.on_offset_commit, OffsetCommit("g", "", -1, (GroupOffset("src-0", 3),))),
-        (shares, sc.on_initialize, InitializeShareGroupState(f"g:{TOPIC_IDS['src']}:0", 1, 0)),
+        (
+            shares,
+            sc.on_initialize,
+            InitializeShareGroupState((InitializeStateData(f"g:{TOPIC_IDS['src']}:0", 1, 0),)),
+        ),
     ],
     ids=["transaction coordinator", "group coordinator", "share coordinator"],
 )
@@ -89,7 +94,7 @@ def test_a_coordinator_that_resigns_tells_who_waits_why_and_says_nothing_where_n
     at.instant = False  # the replicas have not got it
     assert at.ask(ask, request_) is None
     left = at.module.on_resigned(at.role, at.on)
-    assert [reply.message.error for reply in left.replies] == [Errors.NOT_COORDINATOR]
+    assert [error_in(reply.message) for reply in left.replies] == [Errors.NOT_COORDINATOR]
     assert list_checks(left.checks) == [("leader", 1, Errors.NOT_COORDINATOR)]
 
 

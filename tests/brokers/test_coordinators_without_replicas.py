@@ -21,10 +21,14 @@ from kipviz.messages.shares.share_admin import DeletedGroup, DeleteGroups
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
 from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
+    DeleteStateData,
     InitializeShareGroupState,
+    InitializeStateData,
     ReadShareGroupState,
+    ReadStateData,
     TxnWriteShareGroupState,
     WriteShareGroupState,
+    WriteStateData,
 )
 from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.placement import partition_for
@@ -53,7 +57,7 @@ def group() -> Desk:
 
 def state() -> Desk:
     desk = Desk(sc, ShareCoordinator(STATE), leaders={STATE: 1, HOME: 7, "src-0": 5})
-    desk.ask(sc.on_initialize, InitializeShareGroupState(KEY, 2, 100))
+    desk.ask(sc.on_initialize, InitializeShareGroupState((InitializeStateData(KEY, 2, 100),)))
     return desk
 
 
@@ -121,17 +125,17 @@ def test_a_share_member_cannot_join_and_no_state_is_made_for_it():
 @pytest.mark.parametrize(
     ("handler", "request_"),
     [
-        (sc.on_initialize, InitializeShareGroupState(KEY, 3, 100)),
-        (sc.on_write, WriteShareGroupState(KEY, 2, 0, 101, 0, ())),
-        (sc.on_read, ReadShareGroupState(KEY, 1)),
-        (upkeep.on_delete, DeleteShareGroupState(KEY)),
+        (sc.on_initialize, InitializeShareGroupState((InitializeStateData(KEY, 3, 100),))),
+        (sc.on_write, WriteShareGroupState((WriteStateData(KEY, 2, 0, 101, 0, ()),))),
+        (sc.on_read, ReadShareGroupState((ReadStateData(KEY, 1),))),
+        (upkeep.on_delete, DeleteShareGroupState((DeleteStateData(KEY),))),
     ],
     ids=["initialize", "write", "read of a newer leader", "delete"],
 )
 def test_a_share_group_s_state_stays_as_it_is(handler, request_):
     desk = short(state())
     before, events = desk.role, len(desk.events)
-    assert desk.ask(handler, request_).error is LATER
+    assert desk.ask(handler, request_).only.error is LATER
     assert (desk.role, len(desk.events)) == (before, events)
     assert len(desk.logs[STATE].batches) == 1
 

@@ -75,7 +75,7 @@ def test_a_topic_that_is_not_there_is_made_before_its_first_letter():
     (copy,) = place.sent(Produce)
     assert [batch.partition for batch in copy.partition_data] == ["dlq.g1-0"]
     place.answer_copy()
-    assert place.writes[-1].batches[0].state.name == "ARCHIVED"
+    assert place.writes[-1].only.batches[0].state.name == "ARCHIVED"
     assert place.sent(Produce) == [copy]
     assert len(place.sent(CreateTopics)) == 1
 

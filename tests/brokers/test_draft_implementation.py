@@ -16,8 +16,11 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import RecordsMoved
 from kipviz.messages.shares.share_state import (
     ReadShareGroupStateResponse,
+    ReadStateResult,
     WriteShareGroupState,
     WriteShareGroupStateResponse,
+    WriteStateData,
+    WriteStateResult,
 )
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
@@ -66,7 +69,9 @@ def staging(rules: str = LATE, **settings: object) -> SharePlace:
 def resolving(place: SharePlace, *batches: StateBatch) -> None:
     """Let the leader read the state again."""
     place.do(spl.on_refresh(place.role, KEY, place.on))
-    place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 0, batches))
+    place.coordinator(
+        ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, 0, batches),))
+    )
 
 
 def mark(desk: Desk, *, committed: bool, epoch: int = 1, pid: int = 9) -> None:
@@ -101,10 +106,10 @@ def test_a_refused_participant_stages_nothing() -> None:
 def test_the_vote_is_an_ordinary_state_write_with_the_producer_in_it_and_the_answer_waits() -> None:
     place = staging()
     answer_enlistment(place)
-    assert place.writes[-1].batches == (PENDING,)
+    assert place.writes[-1].only.batches == (PENDING,)
     assert place.states(0, 0) == [TXP]
     replies = len(place.replies)
-    place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
+    place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)))
     assert len(place.replies) == replies + 1
     assert place.last.error is Errors.NONE
 
@@ -114,7 +119,7 @@ def test_a_rejection_says_what_a_commit_makes_of_it_where_there_is_a_dead_letter
     place.fetch("M1", 1)
     place.stage("M1", batch_of(0, 0, REJECT))
     answer_enlistment(place)
-    assert place.writes[-1].batches == (StateBatch(0, 0, TXP, 1, 9, 0, 3, ARCHIVING),)
+    assert place.writes[-1].only.batches == (StateBatch(0, 0, TXP, 1, 9, 0, 3, ARCHIVING),)
 
 
 @pytest.mark.parametrize(("rules", "lock"), [(LATE, 0), (f"{LATE}+rollback_lock=no_timer", -1)])
@@ -150,7 +155,7 @@ def test_in_the_other_order_the_vote_is_there_before_the_coordinator_is_asked(ba
     assert place.states(0, 0) == [TXP]
     if base == LATE:
         assert place.sent(AddPartitionsToTxn) == []
-        place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
+        place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)))
     replies = len(place.replies)
     answer_enlistment(place)
     assert len(place.replies) == replies + 1
@@ -159,7 +164,7 @@ def test_in_the_other_order_the_vote_is_there_before_the_coordinator_is_asked(ba
 
 def test_in_the_other_order_a_refused_participant_leaves_the_vote_without_a_marker() -> None:
     place = staging(f"{LATE}+participant_order=staged_first")
-    place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
+    place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)))
     answer_enlistment(place, Errors.INVALID_TXN_STATE)
     assert place.last.error is Errors.INVALID_TXN_STATE
     assert place.states(0, 0) == [TXP]
@@ -275,7 +280,7 @@ def test_two_votes_side_by_side_stay_apart_where_their_producers_differ() -> Non
     other = PENDING.but(first=1, last=1, staged_producer_id=11)
     write(desk, PENDING, other)
     assert stored_batches(desk) == (PENDING, other)
-    assert read_state(desk).batches == (PENDING, other)
+    assert read_state(desk).only.batches == (PENDING, other)
 
 
 # -- what the leader makes of it -----------------------------------------------------------------
@@ -284,7 +289,7 @@ def test_two_votes_side_by_side_stay_apart_where_their_producers_differ() -> Non
 def test_the_leader_takes_over_an_outcome_that_it_reads_and_keeps_what_is_undecided() -> None:
     place = staging()
     answer_enlistment(place)
-    place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
+    place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)))
     resolving(place, PENDING)
     assert place.states(0, 0) == [TXP]
     resolving(place, durable(0, 0, AVL, 1))
@@ -303,7 +308,7 @@ def test_a_new_leader_loads_delivery_state_5_and_delivers_it_to_nobody() -> None
 def test_a_leader_that_resolves_its_votes_itself_never_asks_for_their_outcome() -> None:
     place = staging(MIDDLE)
     answer_enlistment(place)
-    place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
+    place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)))
     assert share_timers.refreshes(place.role, place.on) == ()
 
 
@@ -318,7 +323,7 @@ def test_an_abort_at_the_last_delivery_archives_only_where_the_limit_is_asked(
     place.fetch("M1", 1)
     place.stage("M1", batch_of(0, 0))
     answer_enlistment(place)
-    place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
+    place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)))
     written = len(place.writes)
     resolving(place, durable(0, 0, AVL, 2))
     record = place.share.records.get(0)
@@ -339,7 +344,7 @@ def test_the_same_of_a_vote_in_memory_whose_abort_marker_comes(
     place.stage("M1", batch_of(0, 0))
     answer_enlistment(place)
     place.do(spl.on_marker(place.role, ApplyMarkerToShares(9, 1, committed=False), place.on))
-    assert place.writes[-1].batches == (durable(0, 0, becomes, 1),)
+    assert place.writes[-1].only.batches == (durable(0, 0, becomes, 1),)
 
 
 # -- when the hook runs --------------------------------------------------------------------------
@@ -389,7 +394,9 @@ def test_writes_of_states_that_nobody_staged_are_as_before() -> None:
     place = SharePlace(rules=LATE).load()
     place.fetch("M1", 2)
     place.acknowledge("M1", batch_of(0, 1))
-    assert place.writes[-1] == WriteShareGroupState(KEY, 3, 0, 0, 2, (durable(0, 1, ACK, 1),))
+    assert place.writes[-1] == WriteShareGroupState(
+        (WriteStateData(KEY, 3, 0, 0, 2, (durable(0, 1, ACK, 1),)),)
+    )
 
 
 # -- a refresh that says nothing of a vote --------------------------------------------------------
@@ -399,7 +406,7 @@ def store_vote(rules: str) -> SharePlace:
     """A leader whose vote for record 0 is stored."""
     place = staging(rules)
     answer_enlistment(place)
-    place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
+    place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)))
     return place
 
 
@@ -413,7 +420,9 @@ def test_a_vote_for_which_the_state_has_no_batch_stays_pending_or_drops_the_shar
     for rules, there in ((LATE, True), (DROPS, False)):
         place = store_vote(rules)
         place.do(spl.on_refresh(place.role, KEY, place.on))
-        place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 0, ()))
+        place.coordinator(
+            ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, 0, ()),))
+        )
         assert (KEY in place.role.shares) is there
         if there:
             assert place.states(0, 0) == [TXP]
@@ -426,7 +435,7 @@ def test_a_state_of_a_newer_epoch_drops_the_share_partition_whatever_it_says(rul
     """What the draft does when its read fails is not stored: as for every other FENCED_STATE_EPOCH."""
     place = store_vote(rules)
     place.do(spl.on_refresh(place.role, KEY, place.on))
-    place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 4, 0, ()))
+    place.coordinator(ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 4, 0, ()),)))
     assert KEY not in place.role.shares
 
 
@@ -434,7 +443,9 @@ def test_a_vote_below_the_start_offset_of_the_state_counts_as_archived() -> None
     for rules, found in ((LATE, ARCH), (DROPS, None)):
         place = store_vote(rules)
         place.do(spl.on_refresh(place.role, KEY, place.on))
-        place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 1, ()))
+        place.coordinator(
+            ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, 1, ()),))
+        )
         assert (KEY in place.role.shares) is (found is not None)
         if found is not None:
             assert [e.after for e in place.events if isinstance(e, RecordsMoved)][-1] is found

@@ -28,19 +28,24 @@ from kipviz.messages.shares.share_admin import (
 from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
     DeleteShareGroupStateResponse,
+    DeleteStateData,
+    DeleteStateResult,
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
+    InitializeStateData,
+    InitializeStateResult,
     ReadShareGroupStateSummary,
     ReadShareGroupStateSummaryResponse,
+    ReadStateSummaryResult,
 )
 from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.share_group_members import OF_A_GROUP, ShareGroupDeleted
 from tests.brokers.test_share_membership import HERE, KEYS, Group, running
 
 ANSWERS = {
-    InitializeShareGroupState: InitializeShareGroupStateResponse,
-    DeleteShareGroupState: DeleteShareGroupStateResponse,
-    ReadShareGroupStateSummary: ReadShareGroupStateSummaryResponse,
+    InitializeShareGroupState: (InitializeShareGroupStateResponse, InitializeStateResult),
+    DeleteShareGroupState: (DeleteShareGroupStateResponse, DeleteStateResult),
+    ReadShareGroupStateSummary: (ReadShareGroupStateSummaryResponse, ReadStateSummaryResult),
 }
 
 
@@ -65,7 +70,9 @@ def answer_all(group, **fields):
     """Let every share coordinator answer what it was asked, and give the operator's answer."""
     requests, group.requests = group.requests, []
     for request in requests:
-        answer = ANSWERS[type(request.message)](Errors.NONE, request.message.key).but(**fields)
+        answer, result = ANSWERS[type(request.message)]
+        told = result(Errors.NONE, request.message.key).but(**fields)
+        answer = answer((told,))
         group.do(gc.on_state_answered(group.role, request.tag, answer, group.on))
     return group.replies[-1][1]
 
@@ -77,7 +84,7 @@ def test_a_reset_makes_the_state_anew_under_the_groups_epoch_and_answers_at_the_
     alters(group, ("src-0", 105))
     assert len(group.replies) == waiting
     (request,) = group.requests
-    assert request.message == InitializeShareGroupState(KEYS[0], epoch, 105)
+    assert request.message == InitializeShareGroupState((InitializeStateData(KEYS[0], epoch, 105),))
     assert group.group.initializing == ("src-0",)
     answer = answer_all(group)
     assert (answer.error, answer.results) == (Errors.NONE, (PartitionResult("src-0", Errors.NONE),))
@@ -91,7 +98,7 @@ def test_with_the_later_rule_every_reset_has_an_epoch_of_its_own():
     group.rules = group.rules.but(reset_epoch=lambda epoch: epoch + 1)
     epoch = group.group.epoch
     alters(group, ("src-0", 105))
-    assert group.requests[0].message.state_epoch == epoch + 1 == group.group.epoch
+    assert group.requests[0].message.only.state_epoch == epoch + 1 == group.group.epoch
 
 
 def test_a_reset_of_a_partition_that_is_not_there_is_refused_and_the_others_go_on():
@@ -118,7 +125,9 @@ def test_a_share_coordinators_refusal_is_the_partitions_error():
 def test_a_group_that_nobody_knows_begins_where_the_operator_says():
     group = Group()
     alters(group, ("src-1", 7))
-    assert group.requests[0].message == InitializeShareGroupState(KEYS[1], 1, 7)
+    assert group.requests[0].message == InitializeShareGroupState(
+        (InitializeStateData(KEYS[1], 1, 7),)
+    )
     assert answer_all(group).error is Errors.NONE
     assert group.group.initialized == ("src-1",)
 
@@ -250,7 +259,9 @@ def test_deleting_a_topics_offsets_is_noted_first_and_done_when_every_state_is_g
     group = empty_group()
     group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",)))
     assert (group.group.initialized, group.group.deleting) == ((), ("src",))
-    assert [r.message for r in group.requests] == [DeleteShareGroupState(key) for key in KEYS]
+    assert [r.message for r in group.requests] == [
+        DeleteShareGroupState((DeleteStateData(key),)) for key in KEYS
+    ]
     answer = answer_all(group)
     assert (answer.error, answer.responses[0].error) == (Errors.NONE, Errors.NONE)
     assert group.group.deleting == ()
@@ -268,6 +279,14 @@ def test_each_topic_whose_offsets_are_deleted_has_a_result_of_its_own():
         TopicResult("src", Errors.NONE),
     )
     assert group.group.deleting == ()
+
+
+def test_a_group_that_is_named_twice_waits_twice():
+    group = empty_group()
+    request, to = DescribeShareGroupOffsets((ShareOffsetsGroup("g1"),)), ReplyTo("op/admin", 1, 0)
+    for _ in range(2):
+        group.do(asked.on_describe_share_group_offsets(group.role, request, to, group.on))
+    assert len({waiting.tag for waiting in group.role.operating}) == 2
 
 
 def test_a_deletion_that_failed_is_tried_again_by_the_next_one():
@@ -326,7 +345,9 @@ def test_an_answer_of_a_broker_that_is_no_coordinator_any_more_is_asked_for_agai
     alters(group, ("src-0", 105))
     (request,) = group.requests
     group.requests = []
-    refused = InitializeShareGroupStateResponse(Errors.NOT_COORDINATOR, KEYS[0])
+    refused = InitializeShareGroupStateResponse(
+        (InitializeStateResult(Errors.NOT_COORDINATOR, KEYS[0]),)
+    )
     group.do(gc.on_state_answered(group.role, request.tag, refused, group.on))
     assert group.requests == [request]
     group.requests = []
@@ -434,7 +455,9 @@ def test_a_topics_offsets_are_deleted_without_those_of_other_topics():
     stored = ShareGroup(initialized=("other-0", "src-0"))
     group.role = group.role.but(share_groups=group.role.share_groups.set("g1", stored))
     group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", ("src",)))
-    assert [request.message for request in group.requests] == [DeleteShareGroupState(KEYS[0])]
+    assert [request.message for request in group.requests] == [
+        DeleteShareGroupState((DeleteStateData(KEYS[0]),))
+    ]
     assert (group.group.initialized, group.group.deleting) == (("other-0",), ("src",))
 
 
@@ -465,7 +488,9 @@ def test_two_operators_at_a_time_each_have_the_answers_to_what_they_asked():
     assert (first.message.key, second.message.key) == tuple(KEYS)
     assert group.group.initializing == ("src-0", "src-1")
     for request, partition, left in ((second, "src-1", ("src-0",)), (first, "src-0", ())):
-        answer = InitializeShareGroupStateResponse(Errors.NONE, request.message.key)
+        answer = InitializeShareGroupStateResponse(
+            (InitializeStateResult(Errors.NONE, request.message.key),)
+        )
         group.do(gc.on_state_answered(group.role, request.tag, answer, group.on))
         assert [result.partition for result in group.replies[-1][1].results] == [partition]
         assert group.group.initializing == left
@@ -487,11 +512,15 @@ def test_the_partition_whose_coordinator_has_moved_is_the_one_that_is_asked_for_
     alters(group, ("src-0", 1), ("src-1", 2))
     first, second = group.requests
     group.requests = []
-    moved = InitializeShareGroupStateResponse(Errors.NOT_COORDINATOR, KEYS[1])
+    moved = InitializeShareGroupStateResponse(
+        (InitializeStateResult(Errors.NOT_COORDINATOR, KEYS[1]),)
+    )
     group.do(gc.on_state_answered(group.role, second.tag, moved, group.on))
     group.do(gc.on_state_lost(group.role, second.tag, second.message, group.on))
     assert group.requests == [second, second]
-    foreign = InitializeShareGroupStateResponse(Errors.NONE, "g1:another:0")
+    foreign = InitializeShareGroupStateResponse(
+        (InitializeStateResult(Errors.NONE, "g1:another:0"),)
+    )
     before = group.role
     group.do(gc.on_state_answered(group.role, first.tag, foreign, group.on))
     assert group.role == before
@@ -502,7 +531,9 @@ def test_a_state_that_a_share_coordinator_refused_to_make_is_not_there():
     alters(group, ("src-0", 1), ("src-1", 2))
     first, second = group.requests
     for request, error in ((first, Errors.NONE), (second, Errors.FENCED_STATE_EPOCH)):
-        answer = InitializeShareGroupStateResponse(error, request.message.key)
+        answer = InitializeShareGroupStateResponse(
+            (InitializeStateResult(error, request.message.key),)
+        )
         group.do(gc.on_state_answered(group.role, request.tag, answer, group.on))
     assert group.group.initialized == ("src-0",)
     results = [(c.asked, c.error) for c in group.checks if c.name == "result"]

@@ -15,9 +15,9 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_admin import AlterShareGroupOffsets, DeleteShareGroupOffsets
 from kipviz.messages.shares.share_groups import AcknowledgementBatch
 from kipviz.messages.shares.share_state import (
-    DeleteShareGroupState,
-    ReadShareGroupStateSummary,
-    WriteShareGroupState,
+    DeleteStateData,
+    ReadStateSummaryData,
+    WriteStateData,
 )
 from tests.brokers.share_place import ACCEPT, ACK, ACQ, AVL, REJECT, RELEASE, TXP, SharePlace
 from tests.brokers.test_share_administration import alters, empty_group
@@ -58,13 +58,13 @@ def test_a_write_is_compared_in_the_order_of_the_shard_and_stops_with_the_first_
 ):
     desk = initialised_desk()
     desk.role = desk.role.but(loading=change.pop("loading", False))
-    request = WriteShareGroupState(KEY, 1, 0, 0, 0, ()).but(**change)
+    request = WriteStateData(KEY, 1, 0, 0, 0, ()).but(**change)
     assert find_failure(share_state_checks.write_checks(desk.role, request, desk.on)) == decided
 
 
 def test_a_write_that_is_taken_keeps_every_error_that_it_could_have_got():
     desk = initialised_desk()
-    request = WriteShareGroupState(KEY, 2, 0, 0, 0, ())
+    request = WriteStateData(KEY, 2, 0, 0, 0, ())
     checks = share_state_checks.write_checks(desk.role, request, desk.on)
     assert error_of(checks) is E.NONE
     assert possible_errors(checks) == (
@@ -240,9 +240,9 @@ def test_a_vote_of_the_first_producer_id_of_all_is_among_what_a_leader_knows():
 def test_a_deletion_and_a_summary_are_shown_the_state_that_there_is():
     desk = initialised_desk(start=7)
     for key, epoch, start in ((KEY, 2, 7), ("g1:AAAAAAAAAAAAAAAAAAAAAg:7", None, None)):
-        deleted = share_state_checks.delete_checks(desk.role, DeleteShareGroupState(key), desk.on)
+        deleted = share_state_checks.delete_checks(desk.role, DeleteStateData(key), desk.on)
         assert list_checks(deleted)[-1] == ("state epoch", None, epoch, E.NONE)
-        asked = ReadShareGroupStateSummary(key)
+        asked = ReadStateSummaryData(key)
         summary = share_state_checks.summary_checks(desk.role, asked, desk.on)
         assert list_checks(summary)[-1] == ("start offset", None, start, E.NONE)
 

@@ -14,11 +14,16 @@ from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
+    DeleteStateData,
     InitializeShareGroupState,
+    InitializeStateData,
     ReadShareGroupState,
     ReadShareGroupStateSummary,
+    ReadStateData,
+    ReadStateSummaryData,
     TxnWriteShareGroupState,
     WriteShareGroupState,
+    WriteStateData,
 )
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
@@ -58,12 +63,14 @@ def batch(first, last, state=AVL, count=1):
 
 
 def write(desk, *batches, start=0, complete=0, state_epoch=2, leader_epoch=0, key=KEY):
-    request = WriteShareGroupState(key, state_epoch, leader_epoch, start, complete, batches)
+    request = WriteShareGroupState(
+        (WriteStateData(key, state_epoch, leader_epoch, start, complete, batches),)
+    )
     return desk.ask(sc.on_write, request)
 
 
 def read(desk, leader_epoch=0, key=KEY):
-    return desk.ask(sc.on_read, ReadShareGroupState(key, leader_epoch))
+    return desk.ask(sc.on_read, ReadShareGroupState((ReadStateData(key, leader_epoch),)))
 
 
 def stage(desk, *staged, epoch=0, pid=9, leader_epoch=0, start=-1, source=""):
@@ -109,7 +116,7 @@ def test_a_yes_from_before_a_marker_does_not_keep_a_vote_that_asks_after_it():
 def test_a_write_cannot_move_the_start_offset_back_nor_undo_a_higher_state():
     """SCS.testWriteStateDiscardsStartOffsetRegression."""
     desk = initialised_desk(5, (batch(11, 20, ARCH, 1),))
-    assert write(desk, batch(0, 20), start=2).error is Errors.NONE
+    assert write(desk, batch(0, 20), start=2).only.error is Errors.NONE
     assert state(desk).start_offset == 5
     assert state(desk).batches == (batch(5, 10), batch(11, 20, ARCH))
 
@@ -129,8 +136,8 @@ def test_a_share_partition_that_was_never_initialised_cannot_be_written_or_read(
     """SCS.testWriteFailsOnUninitializedPartition."""
     desk = initialised_desk()
     other = "g1:AAAAAAAAAAAAAAAAAAAAAg:1"
-    assert write(desk, batch(0, 1), key=other).error is Errors.INVALID_REQUEST
-    assert read(desk, key=other).error is Errors.INVALID_REQUEST
+    assert write(desk, batch(0, 1), key=other).only.error is Errors.INVALID_REQUEST
+    assert read(desk, key=other).only.error is Errors.INVALID_REQUEST
     assert len(desk.written(HERE)) == 1
 
 
@@ -148,7 +155,7 @@ def test_an_older_leader_and_an_older_state_epoch_are_fenced(leader_epoch, state
     desk = initialised_desk()
     read(desk, leader_epoch=3)
     found = write(desk, batch(0, 0), leader_epoch=leader_epoch, state_epoch=state_epoch)
-    assert found.error is error
+    assert found.only.error is error
 
 
 def test_of_a_topic_that_is_gone_no_state_is_made_read_written_or_deleted():
@@ -159,11 +166,16 @@ def test_of_a_topic_that_is_gone_no_state_is_made_read_written_or_deleted():
     answers = (
         read(desk, key=gone),
         write(desk, batch(0, 1), key=gone),
-        desk.ask(sc.on_initialize, InitializeShareGroupState(gone, 3, -1)),
-        desk.ask(share_state_maintenance.on_delete, DeleteShareGroupState(gone)),
-        desk.ask(share_state_maintenance.on_read_summary, ReadShareGroupStateSummary(gone)),
+        desk.ask(sc.on_initialize, InitializeShareGroupState((InitializeStateData(gone, 3, -1),))),
+        desk.ask(
+            share_state_maintenance.on_delete, DeleteShareGroupState((DeleteStateData(gone),))
+        ),
+        desk.ask(
+            share_state_maintenance.on_read_summary,
+            ReadShareGroupStateSummary((ReadStateSummaryData(gone),)),
+        ),
     )
-    assert {answer.error for answer in answers} == {Errors.UNKNOWN_TOPIC_OR_PARTITION}
+    assert {answer.only.error for answer in answers} == {Errors.UNKNOWN_TOPIC_OR_PARTITION}
     assert len(desk.written(HERE)) == written
 
 
@@ -171,11 +183,11 @@ def test_a_read_by_a_new_leader_writes_its_epoch_and_an_equal_one_writes_nothing
     """Recorded of Kafka 4.4.0: an update without batches, the start and count as they were."""
     desk = initialised_desk(0)
     write(desk, batch(0, 2, ACK), complete=3)
-    assert read(desk, leader_epoch=0).error is Errors.NONE
+    assert read(desk, leader_epoch=0).only.error is Errors.NONE
     assert len(desk.written(HERE)) == 2
-    assert read(desk, leader_epoch=2).batches == (batch(0, 2, ACK),)
+    assert read(desk, leader_epoch=2).only.batches == (batch(0, 2, ACK),)
     assert desk.written(HERE)[-1] == ShareUpdateRecord(KEY, 0, 2, 0, 3)
-    assert read(desk, leader_epoch=1).error is Errors.FENCED_LEADER_EPOCH
+    assert read(desk, leader_epoch=1).only.error is Errors.FENCED_LEADER_EPOCH
 
 
 @pytest.mark.parametrize(
@@ -195,14 +207,14 @@ def test_a_read_is_answered_only_when_what_it_has_seen_is_replicated():
     write(desk, batch(0, 0, ACK))
     assert read(desk) is None
     desk.replicate()
-    assert desk.last.batches == (batch(0, 0, ACK),)
+    assert desk.last.only.batches == (batch(0, 0, ACK),)
 
 
 def test_while_it_loads_it_says_so():
     desk = initialised_desk()
     desk.role = ShareCoordinator(HERE, loading=True)
     loading = Errors.COORDINATOR_LOAD_IN_PROGRESS
-    assert read(desk).error is write(desk).error is stage(desk).error is loading
+    assert read(desk).only.error is write(desk).only.error is stage(desk).error is loading
 
 
 # -- votes (the repaired design) ----------------------------------------------------------------
@@ -328,10 +340,10 @@ def test_votes_of_two_share_partitions_that_wait_for_one_enlistment_stand_one_be
 
 def test_a_new_leader_is_told_which_votes_are_pending():
     desk = store_vote((0, 1, ACCEPT, 2))
-    (pending,) = read(desk, leader_epoch=1).pending
+    (pending,) = read(desk, leader_epoch=1).only.pending
     assert (pending.producer_id, pending.staged) == (9, StagedBatch(0, 1, ACCEPT, 2))
     mark(desk)
-    assert read(desk, leader_epoch=1).pending == ()
+    assert read(desk, leader_epoch=1).only.pending == ()
 
 
 def test_the_start_offset_that_comes_with_a_vote_counts_whatever_becomes_of_it():
@@ -361,7 +373,7 @@ def test_a_new_coordinator_finds_state_and_votes_in_the_log():
 def reset_at_leader_epoch(leader_epoch):
     desk = initialised_desk()
     read(desk, leader_epoch)
-    desk.ask(sc.on_initialize, InitializeShareGroupState(KEY, 3, 10))
+    desk.ask(sc.on_initialize, InitializeShareGroupState((InitializeStateData(KEY, 3, 10),)))
     return desk
 
 
@@ -369,22 +381,25 @@ def test_a_state_that_is_made_anew_has_no_leader_and_nothing_delivered_yet():
     """ShareGroupOffset.fromRequest: leader epoch 0, and a count only with a start offset."""
     desk = reset_at_leader_epoch(2)
     assert desk.written(HERE)[-1] == ShareSnapshotRecord(KEY, 1, 3, 0, 10, 0)
-    summary = desk.ask(share_state_maintenance.on_read_summary, ReadShareGroupStateSummary(KEY))
-    assert (summary.leader_epoch, summary.delivery_complete_count) == (0, 0)
-    desk.ask(sc.on_initialize, InitializeShareGroupState(KEY, 4, -1))
+    summary = desk.ask(
+        share_state_maintenance.on_read_summary,
+        ReadShareGroupStateSummary((ReadStateSummaryData(KEY),)),
+    )
+    assert (summary.only.leader_epoch, summary.only.delivery_complete_count) == (0, 0)
+    desk.ask(sc.on_initialize, InitializeShareGroupState((InitializeStateData(KEY, 4, -1),)))
     assert desk.role.states[KEY].delivery_complete_count == -1
 
 
 def test_a_reset_does_not_let_older_leaders_in_again_and_its_own_leader_writes_no_epoch():
     desk = reset_at_leader_epoch(2)
-    assert read(desk, leader_epoch=1).error is Errors.FENCED_LEADER_EPOCH
-    assert write(desk, state_epoch=3, leader_epoch=1).error is Errors.FENCED_LEADER_EPOCH
+    assert read(desk, leader_epoch=1).only.error is Errors.FENCED_LEADER_EPOCH
+    assert write(desk, state_epoch=3, leader_epoch=1).only.error is Errors.FENCED_LEADER_EPOCH
     before = len(desk.written(HERE))
-    assert read(desk, leader_epoch=2).error is Errors.NONE
+    assert read(desk, leader_epoch=2).only.error is Errors.NONE
     assert len(desk.written(HERE)) == before
     written = write(desk, batch(10, 10, ACK), start=10, state_epoch=3, leader_epoch=2)
-    assert (written.error, desk.role.states[KEY].leader_epoch) == (Errors.NONE, 0)
-    assert read(desk, leader_epoch=3).error is Errors.NONE
+    assert (written.only.error, desk.role.states[KEY].leader_epoch) == (Errors.NONE, 0)
+    assert read(desk, leader_epoch=3).only.error is Errors.NONE
     assert desk.role.states[KEY].leader_epoch == 3
 
 
@@ -408,7 +423,7 @@ def test_a_new_leader_is_told_the_votes_of_its_own_share_partition_and_of_no_oth
     desk.do(sc.on_loaded(desk.role, desk.on))
     stage(desk, (0, 1, ACCEPT, 2))
     answer_enlistment(desk)
-    assert read(desk, leader_epoch=1, key=other).pending == ()
-    assert [vote.staged for vote in read(desk, leader_epoch=1).pending] == [
+    assert read(desk, leader_epoch=1, key=other).only.pending == ()
+    assert [vote.staged for vote in read(desk, leader_epoch=1).only.pending] == [
         StagedBatch(0, 1, ACCEPT, 2)
     ]

@@ -12,7 +12,7 @@ from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStateReset
-from kipviz.messages.shares.share_state import InitializeShareGroupState
+from kipviz.messages.shares.share_state import InitializeShareGroupState, InitializeStateData
 from kipviz.records.batches import ABORT, COMMIT, Batch
 from kipviz.records.share_group_state import (
     RecordState,
@@ -183,8 +183,8 @@ def test_a_state_that_is_made_anew_is_reported_and_a_first_one_only_where_it_say
         ]
 
     def initialise(key, epoch, start):
-        request = InitializeShareGroupState(key, epoch, start)
-        return desk.ask(sc.on_initialize, request).error
+        request = InitializeShareGroupState((InitializeStateData(key, epoch, start),))
+        return desk.ask(sc.on_initialize, request).only.error
 
     assert initialise(KEY, 3, -1) is Errors.NONE
     assert resets() == [(3, -1)]
@@ -201,7 +201,7 @@ def test_a_read_of_a_state_that_is_not_there_is_refused_and_changes_nothing():
     desk = initialised_desk()
     before = desk.role
     answer = read(desk, key=OTHER)
-    assert answer.error is not Errors.NONE
+    assert answer.only.error is not Errors.NONE
     assert (desk.role, desk.written(HERE)) == (before, [snapshot()])
 
 

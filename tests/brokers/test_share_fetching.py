@@ -28,7 +28,9 @@ from kipviz.messages.shares.share_groups import (
 )
 from kipviz.messages.shares.share_state import (
     ReadShareGroupStateResponse,
+    ReadStateResult,
     WriteShareGroupStateResponse,
+    WriteStateResult,
 )
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import SHARE_GROUP_STATE, partition_for
@@ -95,12 +97,14 @@ class Place:
     ) -> ShareFetchResponse | None:
         """Let the share coordinator of a partition answer; give what the member is told by that."""
         key, seen = KEYS[partition], len(self.desk.replies)
-        answer = answer or WriteShareGroupStateResponse(Errors.NONE, key)
+        answer = answer or WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, key),))
         self.do(spl.on_state_answered(self.desk.role, key, "0", answer, self.desk.on))
         return answer_of(self.desk.last) if len(self.desk.replies) > seen else None
 
     def read(self, partition: str, start: int) -> ShareFetchResponse | None:
-        found = ReadShareGroupStateResponse(Errors.NONE, KEYS[partition], 3, start)
+        found = ReadShareGroupStateResponse(
+            (ReadStateResult(Errors.NONE, KEYS[partition], 3, start),)
+        )
         return self.coordinator(partition, found)
 
     def load(self) -> Place:
@@ -218,7 +222,9 @@ def test_acknowledgements_of_several_partitions_have_an_answer_each() -> None:
         is None
     )
     assert place.coordinator("src-0") is None
-    fenced = WriteShareGroupStateResponse(Errors.FENCED_STATE_EPOCH, KEYS["src-1"])
+    fenced = WriteShareGroupStateResponse(
+        (WriteStateResult(Errors.FENCED_STATE_EPOCH, KEYS["src-1"]),)
+    )
     answer = place.coordinator("src-1", fenced)
     assert answer is not None
     assert answer.responses == (
@@ -232,7 +238,7 @@ def test_a_share_acknowledge_has_a_result_for_each_of_its_partitions() -> None:
     place.fetch()
     assert place.acknowledge(("src-0", batch_of(7, 7)), ("src-1", batch_of(100, 101))) is None
     key = KEYS["src-1"]
-    done = WriteShareGroupStateResponse(Errors.NONE, key)
+    done = WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, key),))
     place.do(spl.on_state_answered(place.desk.role, key, "0", done, place.desk.on))
     told = (("src-0", Errors.INVALID_REQUEST), ("src-1", Errors.NONE))
     assert place.desk.last == acknowledge_response(*told[0][::-1], told[1])
@@ -340,7 +346,9 @@ def test_a_fetch_that_waits_hears_of_a_partition_that_left_by_an_answer_without_
 def test_a_partition_that_cannot_be_loaded_is_an_error_of_its_own() -> None:
     place = Place(first=0, second=1)
     place.fetch(added=BOTH)
-    fenced = ReadShareGroupStateResponse(Errors.FENCED_LEADER_EPOCH, KEYS["src-0"], -1, -1)
+    fenced = ReadShareGroupStateResponse(
+        (ReadStateResult(Errors.FENCED_LEADER_EPOCH, KEYS["src-0"], -1, -1),)
+    )
     assert place.coordinator("src-0", fenced) is None
     answer = place.read("src-1", 100)
     assert offsets_by_partition(answer) == {"src-1": (100,), "src-0": ()}

@@ -123,7 +123,7 @@ def test_what_a_closing_member_leaves_is_written_after_what_it_acknowledged():
     place.fetch("M1", 3)
     assert place.acknowledge("M1", batch_of(0, 0), epoch=-1) is None
     place.coordinator()
-    writes = [(m.start_offset, m.delivery_complete_count) for m in place.writes]
+    writes = [(m.only.start_offset, m.only.delivery_complete_count) for m in place.writes]
     assert writes == [(0, 1), (1, 0)]
 
 
@@ -182,7 +182,7 @@ def test_archiving_holds_the_start_offset_until_the_copy_was_tried():
     assert place.share.start_offset == 0  # until it is durable that the record is archived
     place.coordinator()
     assert place.share.start_offset == 1
-    assert place.writes[-1].batches == (durable(0, 0, ARCH, 1),)
+    assert place.writes[-1].only.batches == (durable(0, 0, ARCH, 1),)
 
 
 def test_after_five_attempts_a_record_is_archived_without_a_copy():

@@ -15,7 +15,9 @@ from kipviz.messages.logs.producing import PartitionProduceResponse, ProduceResp
 from kipviz.messages.shares.share_state import (
     PendingBatch,
     ReadShareGroupStateResponse,
+    ReadStateResult,
     WriteShareGroupStateResponse,
+    WriteStateResult,
 )
 from kipviz.messages.transactions.transactions import AddPartitionsToTxn
 from kipviz.records.placement import partition_for
@@ -56,7 +58,7 @@ def store_votes() -> SharePlace:
 
 
 def test_it_is_said_what_became_of_the_state_that_was_asked_for() -> None:
-    invalid = ReadShareGroupStateResponse(Errors.INVALID_REQUEST, KEY)
+    invalid = ReadShareGroupStateResponse((ReadStateResult(Errors.INVALID_REQUEST, KEY),))
     loading = SharePlace()
     loading.fetch("M1", 2)
     loading.coordinator(invalid)
@@ -83,7 +85,7 @@ def test_a_participant_is_added_after_a_vote_only_if_that_is_durable(
     place.fetch("M1", 1)
     place.stage("M1", batch_of(0, 0))
     assert not place.sent(AddPartitionsToTxn)
-    place.coordinator(WriteShareGroupStateResponse(error, KEY))
+    place.coordinator(WriteShareGroupStateResponse((WriteStateResult(error, KEY),)))
     assert len(place.sent(AddPartitionsToTxn)) == adds
 
 

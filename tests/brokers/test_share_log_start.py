@@ -12,7 +12,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStartFollowed
 from kipviz.messages.groups.reset_policy import reset_duration_ms
 from kipviz.messages.shares.share_groups import FetchedPartition
-from kipviz.messages.shares.share_state import ReadShareGroupStateResponse
+from kipviz.messages.shares.share_state import ReadShareGroupStateResponse, ReadStateResult
 from tests.brokers.share_place import (
     ACK,
     ACQ,
@@ -88,7 +88,7 @@ def test_a_held_record_behind_the_log_s_start_keeps_the_start_offset_where_it_is
     place.coordinator()
     assert (place.share.start_offset, place.states(10, 14)) == (10, [ACK] * 5)
     place.expire(0)
-    assert place.writes[-1].batches[0].state is ARCH
+    assert place.writes[-1].only.batches[0].state is ARCH
     place.coordinator()
     assert (place.share.start_offset, len(place.share.records)) == (15, 0)
     # With nothing behind the start, the record at the start alone decides.
@@ -223,7 +223,7 @@ def test_without_a_record_that_is_young_enough_a_group_cannot_begin():
     """A regular consumer would ask again after a while; a share-partition fails to load."""
     place = stamp_batches(0, 49_999)
     place.fetch("M1", 5)
-    place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, -1))
+    place.coordinator(ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, -1),)))
     assert place.last == FetchedPartition("src-0", Errors.OFFSET_NOT_AVAILABLE)
     assert len(place.role.shares) == 0
 

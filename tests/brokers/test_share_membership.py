@@ -20,7 +20,10 @@ from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
 from kipviz.messages.shares.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
+    InitializeStateData,
+    InitializeStateResult,
     WriteShareGroupState,
+    WriteStateData,
 )
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_members import ShareGroupRecord, ShareGroupStatePartitionsRecord
@@ -48,7 +51,9 @@ class Group(Desk):
     def answer_initializations(self, *, error=Errors.NONE):
         """Let the share coordinators answer everything that is asked of them."""
         for request in self.requests:
-            answer = InitializeShareGroupStateResponse(error, request.message.key)
+            answer = InitializeShareGroupStateResponse(
+                (InitializeStateResult(error, request.message.key),)
+            )
             self.do(gc.on_initialized(self.role, answer, self.on))
         self.requests = []
 
@@ -78,7 +83,9 @@ def test_a_partition_is_assigned_once_its_state_is_there():
     answer = group.joins("M1")
     assert (answer.error, answer.member_epoch, answer.assignment.partitions) == (Errors.NONE, 2, ())
     asked = group.sent(InitializeShareGroupState)
-    assert [(m.key, m.state_epoch, m.start_offset) for m in asked] == [(k, 2, -1) for k in KEYS]
+    assert [(m.key, m.only.state_epoch, m.only.start_offset) for m in asked] == [
+        (k, 2, -1) for k in KEYS
+    ]
     assert group.beats("M1", 2).assignment is None
     assert len(group.sent(InitializeShareGroupState)) == 2  # not asked twice
     group.answer_initializations()
@@ -116,7 +123,7 @@ def test_a_state_that_no_share_coordinator_leads_is_asked_for_when_one_does():
 def test_a_state_that_nobody_waits_for_any_more_is_not_noted():
     group = running(["M1"])
     before, written = group.role, group.written(HERE)
-    answer = InitializeShareGroupStateResponse(Errors.NONE, KEYS[0])
+    answer = InitializeShareGroupStateResponse((InitializeStateResult(Errors.NONE, KEYS[0]),))
     group.do(gc.on_initialized(group.role, answer, group.on))
     assert (group.role, group.written(HERE)) == (before, written)
 
@@ -224,7 +231,9 @@ def shard():
 
 
 def asks(desk, epoch, start=-1):
-    return desk.ask(sc.on_initialize, InitializeShareGroupState(KEYS[0], epoch, start)).error
+    return desk.ask(
+        sc.on_initialize, InitializeShareGroupState((InitializeStateData(KEYS[0], epoch, start),))
+    ).only.error
 
 
 @pytest.mark.parametrize(("anew", "snapshots"), [(True, [0, 1]), (False, [0])])
@@ -245,7 +254,7 @@ def test_neither_leaves_it_once_the_start_offset_has_moved(anew):
     desk.rules = desk.rules.but(initialize_again=lambda: anew)
     asks(desk, 2)
     batch = StateBatch(0, 3, RecordState.ACKNOWLEDGED, 1)
-    desk.ask(sc.on_write, WriteShareGroupState(KEYS[0], 2, 0, 4, 0, (batch,)))
+    desk.ask(sc.on_write, WriteShareGroupState((WriteStateData(KEYS[0], 2, 0, 4, 0, (batch,)),)))
     assert desk.role.states[KEYS[0]].start_offset == 4
     assert asks(desk, 2) is Errors.NONE
     assert desk.role.states[KEYS[0]].start_offset == -1
@@ -255,7 +264,7 @@ def test_a_state_is_made_anew_at_a_higher_epoch():
     desk, _ = shard()
     asks(desk, 2)
     batch = StateBatch(0, 3, RecordState.ACKNOWLEDGED, 1)
-    desk.ask(sc.on_write, WriteShareGroupState(KEYS[0], 2, 0, 0, 0, (batch,)))
+    desk.ask(sc.on_write, WriteShareGroupState((WriteStateData(KEYS[0], 2, 0, 0, 0, (batch,)),)))
     assert asks(desk, 5, 7) is Errors.NONE
     state = desk.role.states[KEYS[0]]
     assert (state.state_epoch, state.start_offset, state.batches) == (5, 7, ())
@@ -353,7 +362,7 @@ def test_states_are_made_of_the_topics_that_a_member_subscribes_to_alone():
 def test_a_state_that_was_made_for_a_group_that_is_gone_is_not_noted():
     group = Group()
     before = group.role
-    answer = InitializeShareGroupStateResponse(Errors.NONE, KEYS[0])
+    answer = InitializeShareGroupStateResponse((InitializeStateResult(Errors.NONE, KEYS[0]),))
     group.do(gc.on_initialized(group.role, answer, group.on))
     assert group.role == before
 

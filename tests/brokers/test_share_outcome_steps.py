@@ -17,7 +17,7 @@ from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.brokers.share_transactions.share_outcomes import DECIDE
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.shares.share_state import WriteShareGroupState
+from kipviz.messages.shares.share_state import WriteShareGroupState, WriteStateData
 from kipviz.records.share_group_state import RecordState, StateBatch
 from tests.brokers.share_place import ACK, ACQ, ARCH, ARCHIVING, AVL, KEY, TXP, SharePlace
 
@@ -35,7 +35,9 @@ def share(records: dict[int, InFlight], *writes: PendingWrite, start: int = 0) -
 
 
 def write(purpose: str, *offsets: int, batches: tuple[StateBatch, ...] = ()) -> PendingWrite:
-    return PendingWrite(purpose, WriteShareGroupState(KEY, 3, 0, 0, 0, batches), offsets)
+    return PendingWrite(
+        purpose, WriteShareGroupState((WriteStateData(KEY, 3, 0, 0, 0, batches),)), offsets
+    )
 
 
 def await_marker(**shares: SharePartition) -> tuple[ShareLeader, MarkerApplied]:

@@ -11,7 +11,10 @@ from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionLoaded
 from kipviz.messages.message import Message
-from kipviz.messages.shares.share_state import PendingBatch, ReadShareGroupStateResponse
+from kipviz.messages.shares.share_state import (
+    PendingBatch,
+    ReadStateResult,
+)
 from kipviz.records.share_group_state import StagedBatch, StateBatch
 from tests.brokers.share_place import (
     ACCEPT,
@@ -95,7 +98,7 @@ def outcome(
     rules = ON.rules.but(
         refresh_match=lambda noted: noted in matches, unanswered_vote=lambda: stays
     )
-    answer = ReadShareGroupStateResponse(Errors.NONE, KEY, 3, reads, batches, pending)
+    answer = ReadStateResult(Errors.NONE, KEY, 3, reads, batches, pending)
     done = share_loading.refresh_state(share(records, start=start), answer, ON.but(rules=rules))
     if done is None:
         return None

@@ -34,10 +34,12 @@ from kipviz.messages.shares.share_state import (
     PendingBatch,
     ReadShareGroupState,
     ReadShareGroupStateResponse,
+    ReadStateResult,
     TxnWriteShareGroupState,
     TxnWriteShareGroupStateResponse,
     WriteShareGroupState,
     WriteShareGroupStateResponse,
+    WriteStateResult,
 )
 from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import Batch
@@ -108,7 +110,7 @@ def test_when_everything_is_terminal_the_share_partition_starts_behind_it():
 def test_a_load_that_is_refused_for_good_is_told_to_whoever_waits():
     place = SharePlace()
     assert place.fetch("M1", 5) is None
-    place.coordinator(ReadShareGroupStateResponse(Errors.INVALID_REQUEST, KEY))
+    place.coordinator(ReadShareGroupStateResponse((ReadStateResult(Errors.INVALID_REQUEST, KEY),)))
     assert place.last.error is Errors.UNKNOWN_SERVER_ERROR
     assert KEY not in place.role.shares
 
@@ -267,13 +269,17 @@ def test_each_type_becomes_what_it_says_and_one_write_carries_them_all():
     )
     assert answer is None
     (write,) = place.sent(WriteShareGroupState)
-    assert (write.start_offset, write.delivery_complete_count, write.state_epoch) == (0, 3, 3)
-    assert [(b.first, b.state, b.delivery_count) for b in write.batches] == [
+    assert (
+        write.only.start_offset,
+        write.only.delivery_complete_count,
+        write.only.state_epoch,
+    ) == (0, 3, 3)
+    assert [(b.first, b.state, b.delivery_count) for b in write.only.batches] == [
         (0, ACK, 1),
         (1, AVL, 1),
         (2, ARCH, 1),
     ]
-    assert write.batches[-1].last == 3
+    assert write.only.batches[-1].last == 3
     place.coordinator()
     assert place.last.error is Errors.NONE
     assert (place.share.start_offset, place.states(1, 3)) == (1, [AVL, ARCH, ARCH])
@@ -536,7 +542,7 @@ def test_a_session_that_is_closed_gives_back_what_the_member_holds_and_no_more()
     place.coordinator()
     place.acknowledge("M1", epoch=-1)
     write = place.sent(WriteShareGroupState)[-1]
-    assert [(b.first, b.last, b.state, b.delivery_count) for b in write.batches] == [
+    assert [(b.first, b.last, b.state, b.delivery_count) for b in write.only.batches] == [
         (5, 11, AVL, 1),
         (14, 14, AVL, 1),
     ]
@@ -653,7 +659,7 @@ def test_requests_of_one_share_partition_go_one_after_the_other():
     place.acknowledge("M1", batch_of(1, 1))
     assert len(place.sent(WriteShareGroupState)) == 1
     place.coordinator()
-    assert [w.start_offset for w in place.sent(WriteShareGroupState)] == [0, 0]
+    assert [w.only.start_offset for w in place.sent(WriteShareGroupState)] == [0, 0]
     place.coordinator()
     assert place.share.start_offset == 2
 
@@ -700,9 +706,11 @@ def test_an_answer_for_a_share_partition_that_was_dropped_is_not_taken_for_its_s
     place.fetch("M2", 2)
     assert isinstance(place.requests[-1].message, ReadShareGroupState)
     assert place.requests[-1].tag == "1"
-    place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY), tag="0")
+    place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)), tag="0")
     assert place.share.status == "INITIALIZING"
-    place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 1), tag="1")
+    place.coordinator(
+        ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, 1),)), tag="1"
+    )
     assert list_acquired(place) == [(1, 2, 1)]
 
 
@@ -735,7 +743,7 @@ def test_a_write_of_a_dropped_share_partition_waits_for_a_coordinator_too():
 
 def test_an_answer_that_nobody_waits_for_any_more_changes_nothing():
     place = SharePlace().load()
-    answer = WriteShareGroupStateResponse(Errors.NONE, KEY)
+    answer = WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),))
     before, asked = place.role, len(place.requests)
     place.do(spl.on_state_answered(place.role, KEY, "8", answer, place.on))
     place.do(spl.on_state_lost(place.role, KEY, "8", place.on))
@@ -757,7 +765,7 @@ def test_a_member_that_goes_leaves_the_share_partitions_of_other_groups_alone():
     place.leaders[f"__share_group_state-{partition_for(other, 50)}"] = 7
     opening = fetches("M1", 0, "src-0", 2, group_id="g2")
     place.ask(spl.on_share_fetch, opening, "M1/other")
-    loaded = ReadShareGroupStateResponse(Errors.NONE, other, 3, 0)
+    loaded = ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, other, 3, 0),))
     place.do(spl.on_state_answered(place.role, other, "0", loaded, place.on))
     place.do(spl.on_share_fetch(place.role, opening.but(session_epoch=1), TO_OTHER, place.on))
     kept = place.role.shares[other]
@@ -924,12 +932,14 @@ def test_what_became_of_a_vote_is_looked_up_at_the_share_coordinator(outcome, st
     assert share_timers.why_no_refresh(place.role, KEY, place.on) is None
     place.do(spl.on_refresh(place.role, KEY, place.on))
     vote = PendingBatch(9, 0, StagedBatch(0, 0, int(ACCEPT), 1))
-    undecided = ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 0, (), (vote,))
+    undecided = ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, 0, (), (vote,)),))
     place.coordinator(undecided)
     assert place.states(0, 0) == [TXP]
     place.do(spl.on_refresh(place.role, KEY, place.on))
     decided = (durable(0, 0, outcome, 1),)
-    place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 0, decided))
+    place.coordinator(
+        ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, 0, decided),))
+    )
     assert place.share.start_offset == start
     if state is AVL:
         assert place.states(0, 0) == [AVL]
@@ -942,7 +952,9 @@ def test_a_vote_of_which_the_state_has_no_word_any_more_ends_with_what_was_loade
     place.stage("M1", batch_of(0, 0))
     place.coordinator()
     place.do(spl.on_refresh(place.role, KEY, place.on))
-    place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, state_epoch, 1))
+    place.coordinator(
+        ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, state_epoch, 1),))
+    )
     assert KEY not in place.role.shares
     (dropped,) = [e for e in place.events if isinstance(e, SharePartitionDropped)]
     assert dropped.because == "its state was created again meanwhile"
@@ -954,7 +966,7 @@ def test_a_look_that_finds_no_state_ends_what_was_loaded_and_one_that_fails_does
     place.stage("M1", batch_of(0, 0))
     place.coordinator()
     place.do(spl.on_refresh(place.role, KEY, place.on))
-    place.coordinator(ReadShareGroupStateResponse(Errors.INVALID_REQUEST, KEY))
+    place.coordinator(ReadShareGroupStateResponse((ReadStateResult(Errors.INVALID_REQUEST, KEY),)))
     assert KEY not in place.role.shares
     (dropped,) = [e for e in place.events if isinstance(e, SharePartitionDropped)]
     assert dropped.because == "its state was deleted meanwhile"
@@ -962,7 +974,9 @@ def test_a_look_that_finds_no_state_ends_what_was_loaded_and_one_that_fails_does
     place.stage("M1", batch_of(0, 0))
     place.coordinator()
     place.do(spl.on_refresh(place.role, KEY, place.on))
-    place.coordinator(ReadShareGroupStateResponse(Errors.UNKNOWN_SERVER_ERROR, KEY))
+    place.coordinator(
+        ReadShareGroupStateResponse((ReadStateResult(Errors.UNKNOWN_SERVER_ERROR, KEY),))
+    )
     assert KEY in place.role.shares
 
 
@@ -971,7 +985,9 @@ def test_a_newer_state_epoch_ends_what_was_loaded_whatever_else_it_says():
     place.stage("M1", batch_of(0, 0))
     place.coordinator()
     place.do(spl.on_refresh(place.role, KEY, place.on))
-    newer = ReadShareGroupStateResponse(Errors.NONE, KEY, 4, 0, (durable(0, 0, AVL, 1),))
+    newer = ReadShareGroupStateResponse(
+        (ReadStateResult(Errors.NONE, KEY, 4, 0, (durable(0, 0, AVL, 1),)),)
+    )
     place.coordinator(newer)
     assert KEY not in place.role.shares
 

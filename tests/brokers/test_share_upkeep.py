@@ -13,10 +13,15 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import LogPruned, ShareStateReset
 from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
+    DeleteStateData,
     InitializeShareGroupState,
+    InitializeStateData,
     ReadShareGroupState,
     ReadShareGroupStateSummary,
+    ReadStateData,
+    ReadStateSummaryData,
     WriteShareGroupState,
+    WriteStateData,
 )
 from kipviz.records.batches import ABORT, COMMIT, Batch
 from kipviz.records.placement import partition_for
@@ -42,11 +47,13 @@ class State(Desk):
             sc, ShareCoordinator(HERE), leaders={HERE: 1, "src-0": 5}, rules=rules, **settings
         )
         for key in keys or (ONE,):
-            self.ask(sc.on_initialize, InitializeShareGroupState(key, 2, 100))
+            self.ask(
+                sc.on_initialize, InitializeShareGroupState((InitializeStateData(key, 2, 100),))
+            )
 
     def writes(self, key=ONE, first=100, last=100, start=100, done=1):
         batch = StateBatch(first, last, RecordState.ACKNOWLEDGED, 1)
-        request = WriteShareGroupState(key, 2, 0, start, done, (batch,))
+        request = WriteShareGroupState((WriteStateData(key, 2, 0, start, done, (batch,)),))
         return self.ask(sc.on_write, request)
 
     def votes(self, producer_id=9, key=ONE):
@@ -85,69 +92,80 @@ class State(Desk):
 
 def test_a_summary_says_where_a_share_partition_stands_and_fences_nobody():
     state = State()
-    state.ask(sc.on_read, ReadShareGroupState(ONE, 3))
+    state.ask(sc.on_read, ReadShareGroupState((ReadStateData(ONE, 3),)))
     state.ask(
         sc.on_write,
         WriteShareGroupState(
-            ONE, 2, 3, 101, 4, (StateBatch(102, 105, RecordState.ACKNOWLEDGED, 1),)
+            (
+                WriteStateData(
+                    ONE, 2, 3, 101, 4, (StateBatch(102, 105, RecordState.ACKNOWLEDGED, 1),)
+                ),
+            )
         ),
     )
     before = state.role
-    answer = state.ask(upkeep.on_read_summary, ReadShareGroupStateSummary(ONE))
-    assert (answer.start_offset, answer.delivery_complete_count) == (101, 4)
-    assert (answer.state_epoch, answer.leader_epoch) == (2, 3)
+    answer = state.ask(
+        upkeep.on_read_summary, ReadShareGroupStateSummary((ReadStateSummaryData(ONE),))
+    )
+    assert (answer.only.start_offset, answer.only.delivery_complete_count) == (101, 4)
+    assert (answer.only.state_epoch, answer.only.leader_epoch) == (2, 3)
     assert state.role == before
 
 
 def test_the_summary_of_what_nobody_knows_has_no_numbers_and_no_error():
-    answer = State().ask(upkeep.on_read_summary, ReadShareGroupStateSummary(TWO))
-    assert (answer.error, answer.start_offset, answer.delivery_complete_count) == (
+    answer = State().ask(
+        upkeep.on_read_summary, ReadShareGroupStateSummary((ReadStateSummaryData(TWO),))
+    )
+    assert (answer.only.error, answer.only.start_offset, answer.only.delivery_complete_count) == (
         Errors.NONE,
         -1,
         -1,
     )
-    assert (answer.state_epoch, answer.leader_epoch) == (0, 0)
+    assert (answer.only.state_epoch, answer.only.leader_epoch) == (0, 0)
 
 
 def test_a_deleted_state_is_a_tombstone_and_deleting_it_again_writes_nothing():
     state = State()
-    answer = state.ask(upkeep.on_delete, DeleteShareGroupState(ONE))
-    assert answer.error is Errors.NONE
+    answer = state.ask(upkeep.on_delete, DeleteShareGroupState((DeleteStateData(ONE),)))
+    assert answer.only.error is Errors.NONE
     assert state.written(HERE)[-1] == ShareTombstone(ONE)
     assert ONE not in state.role.states
     assert ShareStateReset(ONE, -1, -1) in state.events
     end = state.logs[HERE].end_offset
-    assert state.ask(upkeep.on_delete, DeleteShareGroupState(ONE)).error is Errors.NONE
+    assert (
+        state.ask(upkeep.on_delete, DeleteShareGroupState((DeleteStateData(ONE),))).only.error
+        is Errors.NONE
+    )
     assert state.logs[HERE].end_offset == end
-    assert state.writes().error is Errors.INVALID_REQUEST
+    assert state.writes().only.error is Errors.INVALID_REQUEST
     assert state.load().states.keys() == ()
 
 
 def test_a_state_made_after_a_deletion_begins_with_the_first_snapshot():
     state = State()
-    state.ask(upkeep.on_delete, DeleteShareGroupState(ONE))
-    state.ask(sc.on_initialize, InitializeShareGroupState(ONE, 2, 100))
+    state.ask(upkeep.on_delete, DeleteShareGroupState((DeleteStateData(ONE),)))
+    state.ask(sc.on_initialize, InitializeShareGroupState((InitializeStateData(ONE, 2, 100),)))
     assert state.role.states[ONE].snapshot_epoch == 0
 
 
 @pytest.mark.parametrize(
     ("handler", "request_"),
     [
-        (upkeep.on_delete, DeleteShareGroupState(ONE)),
-        (upkeep.on_read_summary, ReadShareGroupStateSummary(ONE)),
+        (upkeep.on_delete, DeleteShareGroupState((DeleteStateData(ONE),))),
+        (upkeep.on_read_summary, ReadShareGroupStateSummary((ReadStateSummaryData(ONE),))),
     ],
 )
 def test_whoever_still_reads_its_log_says_so(handler, request_):
     state = State()
     state.role = state.role.but(loading=True)
-    assert state.ask(handler, request_).error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+    assert state.ask(handler, request_).only.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
     assert state.jobs == ()
 
 
 def test_without_the_setting_no_job_comes():
     state = State(state_upkeep=False)
     state.writes()
-    state.ask(sc.on_initialize, InitializeShareGroupState(ONE, 3, 100))
+    state.ask(sc.on_initialize, InitializeShareGroupState((InitializeStateData(ONE, 3, 100),)))
     assert state.jobs == ()
 
 
@@ -190,9 +208,9 @@ def test_a_cold_snapshot_repeats_the_state_and_is_not_made_where_nothing_is_new(
 
 def test_a_deleted_share_partition_holds_nobody_up():
     state = State(ONE, TWO)
-    state.ask(upkeep.on_delete, DeleteShareGroupState(ONE))
+    state.ask(upkeep.on_delete, DeleteShareGroupState((DeleteStateData(ONE),)))
     assert upkeep.last_redundant_offset(state.logs[HERE]) == 1
-    state.ask(upkeep.on_delete, DeleteShareGroupState(TWO))
+    state.ask(upkeep.on_delete, DeleteShareGroupState((DeleteStateData(TWO),)))
     assert upkeep.last_redundant_offset(state.logs[HERE]) == 3
 
 
@@ -259,7 +277,7 @@ def test_a_decided_vote_of_a_deleted_share_partition_is_not_kept():
     state.votes()
     state.comes(ColdSnapshot, ONE)
     state.marker()
-    state.ask(upkeep.on_delete, DeleteShareGroupState(ONE))
+    state.ask(upkeep.on_delete, DeleteShareGroupState((DeleteStateData(ONE),)))
     assert upkeep.first_vote_needed(state.logs[HERE]) == state.logs[HERE].end_offset
 
 
@@ -273,11 +291,13 @@ def test_a_reset_while_a_vote_is_pending_is_refused_or_drops_the_vote(rules, err
     state = State(rules=rules)
     state.votes()
     answer = (
-        state.ask(upkeep.on_delete, DeleteShareGroupState(ONE))
+        state.ask(upkeep.on_delete, DeleteShareGroupState((DeleteStateData(ONE),)))
         if deletes
-        else state.ask(sc.on_initialize, InitializeShareGroupState(ONE, 3, 100))
+        else state.ask(
+            sc.on_initialize, InitializeShareGroupState((InitializeStateData(ONE, 3, 100),))
+        )
     )
-    assert answer.error is error
+    assert answer.only.error is error
     assert bool(state.role.votes.get(9, ())) is kept
     assert state.load().votes == state.role.votes
     state.marker()
@@ -288,5 +308,7 @@ def test_the_same_state_asked_for_again_is_no_reset_in_later_code():
     state = State(rules="repaired")
     state.rules = state.rules.but(initialize_again=lambda: False)
     state.votes()
-    answer = state.ask(sc.on_initialize, InitializeShareGroupState(ONE, 2, 100))
-    assert answer.error is Errors.NONE
+    answer = state.ask(
+        sc.on_initialize, InitializeShareGroupState((InitializeStateData(ONE, 2, 100),))
+    )
+    assert answer.only.error is Errors.NONE

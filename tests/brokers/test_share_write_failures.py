@@ -14,7 +14,7 @@ from kipviz.brokers.local_calls import ApplyMarkerToShares
 from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
-from kipviz.messages.shares.share_state import ReadShareGroupStateResponse
+from kipviz.messages.shares.share_state import ReadShareGroupStateResponse, ReadStateResult
 from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from tests.brokers.share_place import ACQ, ARCH, AVL, KEY, REJECT, SharePlace, batch_of
 
@@ -120,6 +120,6 @@ def test_a_fetch_hears_in_kafka_s_words_why_nothing_can_be_loaded(error, told):
     """SharePartition.maybeInitialize, SharePartitionManager.handleInitializationException."""
     place = SharePlace()
     place.fetch("M1", 1)
-    place.coordinator(ReadShareGroupStateResponse(error, KEY, -1, -1))
+    place.coordinator(ReadShareGroupStateResponse((ReadStateResult(error, KEY, -1, -1),)))
     assert place.last.error is told
     assert KEY not in place.role.shares

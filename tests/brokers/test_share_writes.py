@@ -18,7 +18,9 @@ from kipviz.messages.shares.share_state import (
     PendingBatch,
     ReadShareGroupState,
     ReadShareGroupStateResponse,
+    ReadStateResult,
     WriteShareGroupStateResponse,
+    WriteStateResult,
 )
 from kipviz.messages.transactions.transactions import AddPartitionsToTxn
 from kipviz.records.share_group_state import StagedBatch
@@ -71,7 +73,7 @@ def test_a_rejected_vote_says_what_a_commit_makes_of_it_where_there_is_a_dead_le
     place = SharePlace(rules=STAGED_FIRST, group=queue or {}).load()
     place.fetch("M1", 2)
     place.stage("M1", batch_of(0, 0, REJECT), batch_of(1, 1))
-    rejected, accepted = place.writes[-1].batches
+    rejected, accepted = place.writes[-1].only.batches
     assert rejected.staged_state == (int(ARCHIVING) if queue else -1)
     assert accepted.staged_state == -1
 
@@ -158,7 +160,7 @@ def test_an_outcome_is_read_out_of_a_state_that_could_not_be_loaded() -> None:
     """A share coordinator may have moved the start offset over a batch that it tells all the same."""
     place = store_votes()
     done = durable(0, 1, ACK)
-    refresh(place, ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 1, (done,)))
+    refresh(place, ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, 1, (done,)),)))
     assert place.share.start_offset == 2
 
 
@@ -166,7 +168,7 @@ def test_a_fetch_that_waits_hears_that_the_state_was_made_anew() -> None:
     place = store_votes()
     place.fetch("M1", 2)
     assert place.fetch("M1", 2) is None
-    refresh(place, ReadShareGroupStateResponse(Errors.NONE, KEY, 4, 0))
+    refresh(place, ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 4, 0),)))
     assert place.last.error is Errors.NOT_LEADER_OR_FOLLOWER
     assert KEY not in place.role.shares
 
@@ -215,7 +217,9 @@ def test_a_record_that_is_given_up_with_its_vote_is_noted_unless_the_start_has_m
         place.rules = place.rules.but(abort_limit=lambda *_: True)
         known = () if first == 0 else (durable(0, 0, AVL),)
         aborted = (*known, durable(first, 1, AVL, 5))
-        refresh(place, ReadShareGroupStateResponse(Errors.NONE, KEY, 3, 0, aborted))
+        refresh(
+            place, ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, 0, aborted),))
+        )
         assert [write.offsets for write in place.share.writes] == offsets
 
 
@@ -262,11 +266,11 @@ def test_each_fetch_waits_for_the_write_of_its_own_acknowledgements() -> None:
     place.fetch("M2", 1)
     for member, first in (("M1", 0), ("M2", 1)):
         assert place.fetch(member, 1, batch_of(first, first)) is None
-    place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
+    place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)))
     assert [(p.request.member_id, p.acknowledging) for p in place.share.parked] == [
         ("M1", False),
         ("M2", True),
     ]
     assert place.states(1, 1) == [ACK]
-    place.coordinator(WriteShareGroupStateResponse(Errors.NONE, KEY))
+    place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)))
     assert not len(place.share.records)

@@ -30,7 +30,7 @@ from kipviz.messages.shares.share_admin import (
 )
 from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
-from kipviz.messages.shares.share_state import ReadShareGroupState
+from kipviz.messages.shares.share_state import ReadShareGroupState, ReadStateData
 from kipviz.scenarios.script import next_by_itself
 from tests.cluster.small_clusters import KEY, small_spec
 from tests.messages.shares import acknowledges, fetches
@@ -89,7 +89,9 @@ def test_a_description_of_several_groups_is_refused_for_each() -> None:
 
 def test_the_share_coordinator_itself_is_not_asked_for_the_level() -> None:
     """KafkaApis.handleReadShareGroupStateRequest: it is enough that nobody causes it."""
-    assert admission_of(ReadShareGroupState(KEY, 0), share_version=0).refusal is None
+    assert (
+        admission_of(ReadShareGroupState((ReadStateData(KEY, 0),)), share_version=0).refusal is None
+    )
 
 
 def test_a_member_that_wants_to_join_throws_unsupported_version_and_fetches_nothing() -> None:

@@ -454,7 +454,7 @@ def test_28_a_new_group_begins_at_epoch_one_and_its_first_member_has_two():
     answer = group.joins("a-member-of-its-own-choice")
     assert (answer.member_id, answer.member_epoch) == ("a-member-of-its-own-choice", 2)
     (asked,) = group.sent(InitializeShareGroupState)
-    assert (asked.state_epoch, asked.start_offset) == (2, -1)
+    assert (asked.only.state_epoch, asked.only.start_offset) == (2, -1)
 
 
 def stage_record(kind, *, dead_letters=False):

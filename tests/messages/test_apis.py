@@ -130,6 +130,7 @@ def test_the_shard_and_the_role_of_a_request_agree() -> None:
         Shard.GROUP: Role.GROUP_COORDINATOR,
         Shard.GROUPS: Role.GROUP_COORDINATOR,
         Shard.KEY: Role.SHARE_COORDINATOR,
+        Shard.KEYS: Role.SHARE_COORDINATOR,
     }
     for api in APIS:
         if api.role is not Role.KAFKA_APIS:

@@ -76,9 +76,15 @@ NAMES = st.sampled_from(("x", "y", "a-longer-name"))
 SMALL = st.integers(0, 100)
 
 
+def _name_of(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    return part.key if hasattr(part, "key") else part.partition
+
+
 def _without_repeats(items: list[Any]) -> tuple[Any, ...]:
     """Each partition once, and in the order in which bytes have them: by topic."""
-    found = {each if isinstance(each, str) else each.partition: each for each in items}
+    found = {_name_of(each): each for each in items}
     return tuple(found[name] for name in sorted(found))
 
 

@@ -11,7 +11,12 @@ from kipviz.messages.shares.share_groups import (
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
-from kipviz.messages.shares.share_state import ReadShareGroupStateResponse, WriteShareGroupState
+from kipviz.messages.shares.share_state import (
+    ReadShareGroupStateResponse,
+    ReadStateResult,
+    WriteShareGroupState,
+    WriteStateData,
+)
 from kipviz.messages.wire.codec import WireError
 from kipviz.messages.wire.drafts import ITERATIONS, Iteration, bytes_in, iteration, schema_of
 from kipviz.messages.wire.frame import bytes_of, read_message
@@ -25,7 +30,7 @@ KEY = f"g1:{SOURCE_ID}:0"
 ACCEPT = AcknowledgementBatch(100, 101, AcknowledgeType.ACCEPT)
 STAGING = stages("my-txn", "g1", 9, 0, "M1", 1, "src-0", (ACCEPT,))
 PENDING = StateBatch(100, 101, RecordState.TX_PENDING, 1, 9, 0, 1, 2)
-WRITE = WriteShareGroupState(KEY, 1, 0, 100, 0, (PENDING,))
+WRITE = WriteShareGroupState((WriteStateData(KEY, 1, 0, 100, 0, (PENDING,)),))
 EACH = pytest.mark.parametrize("of", ITERATIONS, ids=lambda of: of.name)
 
 
@@ -62,14 +67,18 @@ def test_no_iteration_answers_with_a_current_leader(of: Iteration) -> None:
 
 
 def test_the_early_iteration_writes_a_state_as_kafka_does() -> None:
-    plain = WRITE.but(batches=(StateBatch(100, 101, RecordState.ACKNOWLEDGED, 1),))
+    plain = WRITE.but(
+        partitions=(WRITE.only.but(batches=(StateBatch(100, 101, RecordState.ACKNOWLEDGED, 1),)),)
+    )
     assert bytes_in(plain, iteration("early"), AROUND) == bytes_of(plain, AROUND)
 
 
 @pytest.mark.parametrize(("name", "more"), [("middle", 11), ("late", 12)])
 def test_the_staged_fields_of_a_batch_take_so_many_bytes_more(name: str, more: int) -> None:
     of = iteration(name)
-    plain = WRITE.but(batches=(StateBatch(100, 101, RecordState.ACKNOWLEDGED, 1),))
+    plain = WRITE.but(
+        partitions=(WRITE.only.but(batches=(StateBatch(100, 101, RecordState.ACKNOWLEDGED, 1),)),)
+    )
     written, kafkas = bytes_in(plain, of, AROUND), bytes_of(plain, AROUND)
     assert len(written.data) - len(kafkas.data) == more
 
@@ -88,7 +97,7 @@ def test_a_staged_batch_is_read_back_with_its_producer(name: str) -> None:
 
 def test_an_answer_to_a_read_carries_the_staged_batch_and_no_list_of_votes() -> None:
     of = iteration("late")
-    answer = ReadShareGroupStateResponse(Errors.NONE, KEY, 1, 100, (PENDING,))
+    answer = ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 1, 100, (PENDING,)),))
     schema, version = schema_of(ReadShareGroupStateResponse, of)
     _, body, _ = read_message(schema, version, bytes_in(answer, of, AROUND).data)
     result = body["Results"][0]["Partitions"][0]
@@ -97,17 +106,14 @@ def test_an_answer_to_a_read_carries_the_staged_batch_and_no_list_of_votes() -> 
 
 
 def test_in_the_models_own_schema_a_batch_without_a_vote_has_kafkas_bytes() -> None:
-    plain = WRITE.but(
-        batches=(
-            PENDING.but(
-                state=RecordState.ACKNOWLEDGED,
-                **dict.fromkeys(
-                    ("staged_producer_id", "staged_producer_epoch", "staged_type", "staged_state"),
-                    -1,
-                ),
-            ),
-        )
+    acknowledged = PENDING.but(
+        state=RecordState.ACKNOWLEDGED,
+        **dict.fromkeys(
+            ("staged_producer_id", "staged_producer_epoch", "staged_type", "staged_state"),
+            -1,
+        ),
     )
+    plain = WRITE.but(partitions=(WRITE.only.but(batches=(acknowledged,)),))
     with_vote = bytes_of(WRITE, AROUND)
     assert len(bytes_of(plain, AROUND).data) < len(with_vote.data)
 

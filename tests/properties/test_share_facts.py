@@ -20,7 +20,11 @@ from kipviz.messages.events import (
     TopicDeleted,
     TopicRemade,
 )
-from kipviz.messages.shares.share_state import TxnWriteShareGroupState, WriteShareGroupState
+from kipviz.messages.shares.share_state import (
+    TxnWriteShareGroupState,
+    WriteShareGroupState,
+    WriteStateData,
+)
 from kipviz.properties.facts.run_facts import Facts
 from kipviz.properties.invariants import PROMISES
 from kipviz.records.placement import SHARE_GROUP_STATE
@@ -31,7 +35,7 @@ from tests.properties.history import KEY, WORLD, world
 MINE, OTHER_OFFSET, OTHERS = "g1 src-0@100", "g1 src-0@101", "g1 src-1@100"
 TOLD = MessageSent("app-1/producer", 1, "response", staging_response(Errors.NONE, "src-0"))
 STAGING = TxnWriteShareGroupState(KEY, 2, 0, "my-txn", 9, 0, (), 100, False)
-STATES = WriteShareGroupState(KEY, 2, 0, 100, 0, ())
+STATES = WriteShareGroupState((WriteStateData(KEY, 2, 0, 100, 0, ()),))
 
 
 def after(facts: Facts, event: Event, where: Any = WORLD) -> Facts:

@@ -539,11 +539,12 @@ def test_the_share_partition_leader_reads_and_writes_what_was_recorded(recording
         ReadShareGroupState, WriteShareGroupState, ShareFetch, ShareAcknowledge
     ):
         if isinstance(m, ReadShareGroupState):
-            modelled.append(("read", m.leader_epoch))
+            modelled.append(("read", m.only.leader_epoch))
         elif isinstance(m, WriteShareGroupState):
-            batches = tuple((b.first, b.last, b.state, b.delivery_count) for b in m.batches)
-            epochs = (m.state_epoch, m.leader_epoch)
-            modelled.append(("write", *epochs, m.start_offset, m.delivery_complete_count, batches))
+            w = m.only
+            batches = tuple((b.first, b.last, b.state, b.delivery_count) for b in w.batches)
+            epochs = (w.state_epoch, w.leader_epoch)
+            modelled.append(("write", *epochs, w.start_offset, w.delivery_complete_count, batches))
         elif isinstance(m, ShareFetch):
             modelled.append(("fetch", m.session_epoch, m.first.acknowledgements))
         else:

@@ -9,7 +9,7 @@ import pytest
 
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.shares.share_state import ReadShareGroupState
+from kipviz.messages.shares.share_state import ReadShareGroupState, ReadStateData
 from kipviz.recordings.decoded.producer_id_blocks import gives_another
 from kipviz.recordings.followed_members import join_answer_text, share_answer_text
 from kipviz.recordings.judging import inconclusive, not_judged, questions
@@ -268,7 +268,7 @@ def test_a_read_of_a_state_names_the_leader_s_epoch() -> None:
         {"results": [{"topicId": "T", "partitions": [told]}]},
     )
     (found,) = share_answer_text.coordinator_requests((reads,))["g:T:0"]
-    assert found.message == ReadShareGroupState("g:T:0", 7)
+    assert found.message == ReadShareGroupState((ReadStateData("g:T:0", 7),))
 
 
 def test_each_partition_whose_start_is_altered_has_a_result_of_its_own() -> None:

@@ -80,7 +80,7 @@ def test_a_leader_that_was_told_nothing_is_fenced_with_its_next_write() -> None:
         for step, node in enumerate(nodes(trace))
         for e in node.events
         if isinstance(e, MessageSent) and isinstance(e.message, WriteShareGroupStateResponse)
-        if e.message.error is Errors.FENCED_STATE_EPOCH
+        if e.message.only.error is Errors.FENCED_STATE_EPOCH
     )
     assert reset < fenced
     assert list_delivered("kip-932-reset-fences", "kafka", fenced + 1)[-2:] == [100, 101]

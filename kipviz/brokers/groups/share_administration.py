@@ -42,6 +42,7 @@ from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import reject_request
 from kipviz.messages.apis.rights import Resource
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups.several_groups import named_groups
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_admin import (
     EMPTY,
@@ -66,12 +67,15 @@ from kipviz.messages.shares.share_admin import (
 )
 from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
+    DeleteStateData,
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
+    InitializeStateData,
     OperatorsStateRequest,
     OperatorsStateResponse,
     ReadShareGroupStateSummary,
     ReadShareGroupStateSummaryResponse,
+    ReadStateSummaryData,
 )
 from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
@@ -153,7 +157,10 @@ def on_describe_share_group_offsets(
     partitions = group.initialized if wanted.partitions is None else wanted.partitions
     known = tuple(p for p in partitions if topic_of(p) in on.image.topic_ids)
     results = tuple(PartitionResult(p, Errors.NONE) for p in partitions if p not in known)
-    asked = tuple(ReadShareGroupStateSummary(on.image.share_key(wanted.group_id, p)) for p in known)
+    asked = tuple(
+        ReadShareGroupStateSummary((ReadStateSummaryData(on.image.share_key(wanted.group_id, p)),))
+        for p in known
+    )
     done = _operate(me, request, reply_to, asked, (), on, results)
     return done.after((*checks, *_standing(group)))
 
@@ -191,7 +198,9 @@ def on_alter_share_group_offsets(
         deleting = tuple(t for t in group.deleting if t not in topics)
         records = (*records, _partitions(group_id, initializing, group.initialized, deleting))
     asked = tuple(
-        InitializeShareGroupState(on.image.share_key(group_id, p), epoch, start)
+        InitializeShareGroupState(
+            (InitializeStateData(on.image.share_key(group_id, p), epoch, start),)
+        )
         for p, start in known
     )
     gone = Errors.UNKNOWN_TOPIC_OR_PARTITION
@@ -236,7 +245,9 @@ def on_delete_share_group_offsets(
     kept = tuple(p for p in group.initialized if p not in deleted)
     deleting = tuple(sorted(dict.fromkeys((*group.deleting, *stored))))
     record = _partitions(group_id, group.initializing, kept, deleting)
-    asked = tuple(DeleteShareGroupState(on.image.share_key(group_id, p)) for p in deleted)
+    asked = tuple(
+        DeleteShareGroupState((DeleteStateData(on.image.share_key(group_id, p)),)) for p in deleted
+    )
     return _operate(me, request, reply_to, asked, (record,), on).after(checks)
 
 
@@ -265,7 +276,10 @@ def on_delete_groups(
     again = (p for p in on.image.leaders if topic_of(p) in group.deleting)
     partitions = tuple(dict.fromkeys((*group.initialized, *group.initializing, *again)))
     topics = tuple(sorted(dict.fromkeys(topic_of(p) for p in partitions)))
-    asked = tuple(DeleteShareGroupState(on.image.share_key(group_id, p)) for p in partitions)
+    asked = tuple(
+        DeleteShareGroupState((DeleteStateData(on.image.share_key(group_id, p)),))
+        for p in partitions
+    )
     record = (_partitions(group_id, (), (), topics),) if partitions else ()
     done = _operate(me, request, reply_to, asked, record, on)
     return done.after((*checks, *_standing(group)))
@@ -283,7 +297,7 @@ def on_state_answered(
     if found is None:
         return Effects(me)
     waiting, asked = found
-    error = answer.error
+    error = answer.only.error
     if error in AGAIN:
         again = Check("answer of the coordinator", _find_partition(asked, on), error)
         return _ask(me, waiting, asked, on).after((again,))
@@ -380,7 +394,9 @@ def _operate(
     results: tuple[PartitionResult, ...] = (),
 ) -> Effects[GroupCoordinator]:
     """Append the records, and send requests to the share coordinators; without requests, complete at once."""
-    tag = f"{reply_to.source} {reply_to.incarnation}"
+    # Of several groups in one request each waits by itself, perhaps at one coordinator, and perhaps named twice.
+    again = sum((o.reply_to, o.request) == (reply_to, request) for o in me.operating)
+    tag = f"{reply_to.source} {reply_to.incarnation} {named_groups(request)[0]} {again}"
     waiting = Operating(request, reply_to, tag, asked, (), results)
     noted = append_records(me, records, (), None, on) if records else Effects(me)
     if not asked:
@@ -456,14 +472,15 @@ def _respond_with_offsets(
     found = [ShareOffset(result.partition) for result in done.results]
     for answer in done.answers:
         assert isinstance(answer, ReadShareGroupStateSummaryResponse)
-        partition = _partition(answer.key, on)
-        if answer.error is not Errors.NONE:
+        summary = answer.only
+        partition = _partition(summary.key, on)
+        if summary.error is not Errors.NONE:
             found.append(ShareOffset(partition))  # no data, which is no error
             continue
-        start, complete, lag = answer.start_offset, answer.delivery_complete_count, -1
+        start, complete, lag = summary.start_offset, summary.delivery_complete_count, -1
         if start >= 0 and complete >= 0 and partition in on.image.leaders:
             lag = on.logs[partition].high_watermark - start - complete
-        found.append(ShareOffset(partition, start, answer.leader_epoch, lag))
+        found.append(ShareOffset(partition, start, summary.leader_epoch, lag))
     acls, who = on.image.acls, done.reply_to.source
     shown = (o for o in found if seen(acls, who, Resource.TOPIC, topic_of(o.partition)))
     offsets = tuple(sorted(shown, key=lambda offset: offset.partition))
@@ -482,9 +499,9 @@ def _store_states(me: GroupCoordinator, done: Operating, on: Context) -> Effects
     made: list[str] = []
     for answer in done.answers:
         assert isinstance(answer, InitializeShareGroupStateResponse)
-        partition = _partition(answer.key, on)
-        results.append(PartitionResult(partition, answer.error))
-        made += [partition] if answer.error is Errors.NONE else []
+        error, partition = answer.only.error, _partition(answer.key, on)
+        results.append(PartitionResult(partition, error))
+        made += [partition] if error is Errors.NONE else []
     asked = [result.partition for result in results[len(done.results) :]]
     each = tuple(sorted(results, key=lambda result: result.partition))
     answered = AlterShareGroupOffsetsResponse(Errors.NONE, request.group_id, each)
@@ -545,4 +562,4 @@ def _result_checks(done: Operating, on: Context, topic: str = "") -> Iterator[Ch
     for answer in done.answers:
         partition = _find_partition(answer, on)
         if not topic or topic_of(partition) == topic:
-            yield Check("result", partition, answer.error, answer.error)
+            yield Check("result", partition, answer.only.error, answer.only.error)

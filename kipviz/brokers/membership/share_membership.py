@@ -30,6 +30,7 @@ from kipviz.messages.shares.share_membership import ShareGroupHeartbeat, ShareGr
 from kipviz.messages.shares.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
+    InitializeStateData,
 )
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_members import (
@@ -114,7 +115,7 @@ def on_initialized(
     partition; after an error that heartbeat initializes it again.
     Clause: KIP-932 "InitializeShareGroupState"; GroupCoordinatorService.handlePersisterInitializeResponse.
     """
-    return _write_initialized(me, answer.key, on, there=answer.error is Errors.NONE)
+    return _write_initialized(me, answer.key, on, there=answer.only.error is Errors.NONE)
 
 
 def on_initialize_lost(me: GroupCoordinator, key: str, on: Context) -> Effects[GroupCoordinator]:
@@ -187,7 +188,7 @@ def _initializing(
         key = on.image.share_key(group_id, partition)
         broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, key))
         if broker != NOBODY:
-            message = InitializeShareGroupState(key, group.epoch, -1)
+            message = InitializeShareGroupState((InitializeStateData(key, group.epoch, -1),))
             home = on.image.home_of("__consumer_offsets", group_id)
             found.append(
                 (partition, Request(CHANNEL, broker, message, Role.GROUP_COORDINATOR, home))

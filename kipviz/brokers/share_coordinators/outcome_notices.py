@@ -26,6 +26,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_state import (
     ReadShareGroupState,
     ReadShareGroupStateResponse,
+    ReadStateData,
+    ReadStateResult,
     TellShareGroupState,
     TellShareGroupStateResponse,
 )
@@ -85,9 +87,11 @@ def on_tell(
     )
     if status is not Status.ACTIVE or not free or not any(pending_cells(share)):
         return heard
-    asked = PendingWrite("refresh", ReadShareGroupState(request.key, share.leader_epoch))
+    asked = PendingWrite(
+        "refresh", ReadShareGroupState((ReadStateData(request.key, share.leader_epoch),))
+    )
     asking = me.but(shares=me.shares.set(share.key, share.but(writes=(asked,), on_wire=True)))
-    read = ReadShareGroupStateResponse(
+    state = ReadStateResult(
         Errors.NONE,
         request.key,
         request.state_epoch,
@@ -95,6 +99,7 @@ def on_tell(
         request.batches,
         request.pending,
     )
+    read = ReadShareGroupStateResponse((state,))
     done = share_partition_leader.on_state_answered(
         asking, share.key, str(share.incarnation), read, on
     )

@@ -44,12 +44,16 @@ from kipviz.messages.message import Message
 from kipviz.messages.shares.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
+    InitializeStateResult,
     ReadShareGroupState,
     ReadShareGroupStateResponse,
+    ReadStateResult,
     TxnWriteShareGroupState,
     TxnWriteShareGroupStateResponse,
     WriteShareGroupState,
     WriteShareGroupStateResponse,
+    WriteStateData,
+    WriteStateResult,
 )
 from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import COMMIT, COORDINATOR_SEQUENCE, Batch
@@ -76,22 +80,24 @@ def on_read(
     DOES: appends a new leader epoch to the log. ANSWERS: when everything that it has read is replicated. Clause:
     ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch.
     """
-    state = me.states.get(request.key)
-    checks = share_state_checks.read_checks(me, request, on)
+    asked = request.only
+    state = me.states.get(asked.key)
+    checks = share_state_checks.read_checks(me, asked, on)
     if state is None or error_of(checks) is not Errors.NONE:
-        refused = ReadShareGroupStateResponse(error_of(checks), request.key)
+        refused = ReadShareGroupStateResponse((ReadStateResult(error_of(checks), asked.key),))
         return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
-    pending = me.pending_votes(request.key)
-    answer = ReadShareGroupStateResponse(
-        Errors.NONE, request.key, state.state_epoch, state.start_offset, state.batches, pending
+    pending = me.pending_votes(asked.key)
+    read = ReadStateResult(
+        Errors.NONE, asked.key, state.state_epoch, state.start_offset, state.batches, pending
     )
-    if request.leader_epoch == state.newest_leader:
+    answer = ReadShareGroupStateResponse((read,))
+    if asked.leader_epoch == state.newest_leader:
         waiting, replies = respond_when_replicated(on.log(me.shard), Reply(reply_to, answer))
         return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
     record = ShareUpdateRecord(
-        request.key,
+        asked.key,
         state.snapshot_epoch,
-        request.leader_epoch,
+        asked.leader_epoch,
         state.start_offset,
         state.delivery_complete_count,
     )
@@ -109,23 +115,25 @@ def on_initialize(
     initialize_again (a repeated request).
     Clause: KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.
     """
-    state = me.states.get(request.key)
-    there = share_state_checks.is_there_as_asked(state, request, on)
-    checks = share_state_checks.initialize_checks(me, request, on)
-    answer = InitializeShareGroupStateResponse(error_of(checks), request.key)
+    asked = request.only
+    state = me.states.get(asked.key)
+    there = share_state_checks.is_there_as_asked(state, asked, on)
+    checks = share_state_checks.initialize_checks(me, asked, on)
+    result = InitializeStateResult(error_of(checks), asked.key)
+    answer = InitializeShareGroupStateResponse((result,))
     if error_of(checks) is not Errors.NONE:
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     if there:
         waiting, replies = respond_when_replicated(on.log(me.shard), Reply(reply_to, answer))
         return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
     epoch = state.snapshot_epoch + 1 if state else 0
-    start = request.start_offset
+    start = asked.start_offset
     complete = 0 if start >= 0 else -1  # without a start offset there is no lag (ShareGroupOffset)
-    record = ShareSnapshotRecord(request.key, epoch, request.state_epoch, 0, start, complete)
+    record = ShareSnapshotRecord(asked.key, epoch, asked.state_epoch, 0, start, complete)
     done = write(me, record, reply_to, answer, on).after(checks)
-    if not done.appends or (state is None and request.start_offset < 0):
+    if not done.appends or (state is None and asked.start_offset < 0):
         return done
-    event = ShareStateReset(request.key, request.state_epoch, request.start_offset)
+    event = ShareStateReset(asked.key, asked.state_epoch, asked.start_offset)
     return done.but(events=(event, *done.events))
 
 
@@ -138,31 +146,32 @@ def on_write(
     CHECKS: known, leader epoch, state epoch, topic. DOES: the leader epoch stays the one of the last read.
     Clause: ShareCoordinatorShard.writeState, generateShareStateRecord.
     """
-    checks = share_state_checks.write_checks(me, request, on)
+    asked = request.only
+    checks = share_state_checks.write_checks(me, asked, on)
     if error_of(checks) is not Errors.NONE:
-        refused = WriteShareGroupStateResponse(error_of(checks), request.key)
+        refused = WriteShareGroupStateResponse((WriteStateResult(error_of(checks), asked.key),))
         return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
-    state = me.states[request.key]
-    start = max(state.start_offset, request.start_offset)
+    state = me.states[asked.key]
+    start = max(state.start_offset, asked.start_offset)
     record: ShareUpdateRecord | ShareSnapshotRecord = ShareUpdateRecord(
-        request.key,
+        asked.key,
         state.snapshot_epoch,
         state.leader_epoch,
         start,
-        _complete_count(state, request),
-        merge((), request.batches, start, on.rules.state_rank),
+        _complete_count(state, asked),
+        merge((), asked.batches, start, on.rules.state_rank),
     )
     if state.updates >= on.settings.updates_per_snapshot:
         record = ShareSnapshotRecord(
-            request.key,
+            asked.key,
             state.snapshot_epoch + 1,
             state.state_epoch,
             state.leader_epoch,
             start,
-            _complete_count(state, request),
-            merge(state.batches, request.batches, start, on.rules.state_rank),
+            _complete_count(state, asked),
+            merge(state.batches, asked.batches, start, on.rules.state_rank),
         )
-    answer = WriteShareGroupStateResponse(Errors.NONE, request.key)
+    answer = WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, asked.key),))
     return write(me, record, reply_to, answer, on).after(checks)
 
 
@@ -397,7 +406,7 @@ def _apply_decision(
     return StateBatch(staged.first, staged.last, state, staged.delivery_count)
 
 
-def _complete_count(state: ShareState, request: WriteShareGroupState) -> int:
+def _complete_count(state: ShareState, request: WriteStateData) -> int:
     if request.start_offset == state.start_offset:
         return max(state.delivery_complete_count, request.delivery_complete_count)
     if request.start_offset < state.start_offset:

@@ -15,17 +15,17 @@ from kipviz.brokers.context import Context
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, ShareState
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_state import (
-    DeleteShareGroupState,
-    InitializeShareGroupState,
-    ReadShareGroupState,
-    ReadShareGroupStateSummary,
+    DeleteStateData,
+    InitializeStateData,
+    ReadStateData,
+    ReadStateSummaryData,
     TxnWriteShareGroupState,
-    WriteShareGroupState,
+    WriteStateData,
 )
 
 
 @in_order
-def read_checks(me: ShareCoordinator, request: ReadShareGroupState, on: Context) -> Iterator[Check]:
+def read_checks(me: ShareCoordinator, request: ReadStateData, on: Context) -> Iterator[Check]:
     """Check that a leader may read a state: it exists, no newer leader has read it, its topic exists."""
     yield has_loaded(me.loading)
     state = me.states.get(request.key)
@@ -39,7 +39,7 @@ def read_checks(me: ShareCoordinator, request: ReadShareGroupState, on: Context)
 
 @in_order
 def write_checks(
-    me: ShareCoordinator, request: WriteShareGroupState | TxnWriteShareGroupState, on: Context
+    me: ShareCoordinator, request: WriteStateData | TxnWriteShareGroupState, on: Context
 ) -> Iterator[Check]:
     """Check that a leader may write a state: since its read there was no newer leader and no reset."""
     yield has_loaded(me.loading)
@@ -54,7 +54,7 @@ def write_checks(
 
 @in_order
 def initialize_checks(
-    me: ShareCoordinator, request: InitializeShareGroupState, on: Context
+    me: ShareCoordinator, request: InitializeStateData, on: Context
 ) -> Iterator[Check]:
     """Check that a state can be created, or created again.
 
@@ -74,9 +74,7 @@ def initialize_checks(
 
 
 @in_order
-def delete_checks(
-    me: ShareCoordinator, request: DeleteShareGroupState, on: Context
-) -> Iterator[Check]:
+def delete_checks(me: ShareCoordinator, request: DeleteStateData, on: Context) -> Iterator[Check]:
     """Check that a state can be deleted; one that does not exist counts as deleted."""
     yield has_loaded(me.loading)
     yield _topic_there(request.key, on)
@@ -87,7 +85,7 @@ def delete_checks(
 
 @in_order
 def summary_checks(
-    me: ShareCoordinator, request: ReadShareGroupStateSummary, on: Context
+    me: ShareCoordinator, request: ReadStateSummaryData, on: Context
 ) -> Iterator[Check]:
     """Check that a summary can be returned; for a state that does not exist it is empty."""
     yield has_loaded(me.loading)
@@ -96,9 +94,7 @@ def summary_checks(
     yield report_value("start offset", state.start_offset if state is not None else None)
 
 
-def is_there_as_asked(
-    state: ShareState | None, request: InitializeShareGroupState, on: Context
-) -> bool:
+def is_there_as_asked(state: ShareState | None, request: InitializeStateData, on: Context) -> bool:
     """Return whether an Initialize repeats the existing state, and the design then keeps that state."""
     if state is None or on.rules.initialize_again():
         return False

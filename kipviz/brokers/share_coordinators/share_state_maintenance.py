@@ -29,8 +29,10 @@ from kipviz.messages.events import LogPruned, ShareStateReset
 from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
     DeleteShareGroupStateResponse,
+    DeleteStateResult,
     ReadShareGroupStateSummary,
     ReadShareGroupStateSummaryResponse,
+    ReadStateSummaryResult,
 )
 from kipviz.records.share_group_state import ShareSnapshotRecord, ShareStagedRecord, ShareTombstone
 
@@ -47,17 +49,18 @@ def on_delete(
     OPEN: reset_while_pending.
     Clause: KIP-932 "DeleteShareGroupState"; ShareCoordinatorShard.deleteState.
     """
-    checks = share_state_checks.delete_checks(me, request, on)
-    answer = DeleteShareGroupStateResponse(error_of(checks), request.key)
+    asked = request.only
+    checks = share_state_checks.delete_checks(me, asked, on)
+    answer = DeleteShareGroupStateResponse((DeleteStateResult(error_of(checks), asked.key),))
     if error_of(checks) is not Errors.NONE:
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
-    if request.key not in me.states:
+    if asked.key not in me.states:
         waiting, replies = respond_when_replicated(on.log(me.shard), Reply(reply_to, answer))
         return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
-    done = write(me, ShareTombstone(request.key), reply_to, answer, on).after(checks)
+    done = write(me, ShareTombstone(asked.key), reply_to, answer, on).after(checks)
     if not done.appends:
         return done
-    return done.but(events=(ShareStateReset(request.key, NO_EPOCH, -1), *done.events))
+    return done.but(events=(ShareStateReset(asked.key, NO_EPOCH, -1), *done.events))
 
 
 @takes(ReadShareGroupStateSummary)
@@ -70,19 +73,22 @@ def on_read_summary(
     nothing; it fences no leader. ANSWERS: when everything that it has read is replicated.
     Clause: KIP-932 "ReadShareGroupStateSummary"; ShareCoordinatorShard.readStateSummary.
     """
-    state = me.states.get(request.key)
-    checks = share_state_checks.summary_checks(me, request, on)
+    asked = request.only
+    state = me.states.get(asked.key)
+    checks = share_state_checks.summary_checks(me, asked, on)
     if error_of(checks) is not Errors.NONE:
-        refused = ReadShareGroupStateSummaryResponse(error_of(checks), request.key)
+        failed = ReadStateSummaryResult(error_of(checks), asked.key)
+        refused = ReadShareGroupStateSummaryResponse((failed,))
         return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
-    answer = ReadShareGroupStateSummaryResponse(Errors.NONE, request.key)
+    summary = ReadStateSummaryResult(Errors.NONE, asked.key)
     if state is not None:
-        answer = answer.but(
+        summary = summary.but(
             state_epoch=state.state_epoch,
             leader_epoch=state.leader_epoch,
             start_offset=state.start_offset,
             delivery_complete_count=state.delivery_complete_count,
         )
+    answer = ReadShareGroupStateSummaryResponse((summary,))
     waiting, replies = respond_when_replicated(on.log(me.shard), Reply(reply_to, answer))
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 

@@ -20,14 +20,14 @@ from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.core.table import Table
 from kipviz.messages.events import NOT_IN_LOG, SharePartitionLoaded
 from kipviz.messages.groups.reset_policy import EARLIEST, LATEST, reset_duration_ms
-from kipviz.messages.shares.share_state import ReadShareGroupStateResponse
+from kipviz.messages.shares.share_state import ReadStateResult
 from kipviz.records.share_group_state import RecordState, StateBatch
 
 S = RecordState
 
 
 def load_state(
-    me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
+    me: SharePartition, answer: ReadStateResult, on: Context
 ) -> Effects[SharePartition] | None:
     """Load the durable state, or return None if there is no start offset.
 
@@ -85,7 +85,7 @@ def reset_of(group_id: str, on: Context) -> str:
     return on.image.group_config(group_id).auto_offset_reset or on.settings.share_auto_offset_reset
 
 
-def is_malformed(answer: ReadShareGroupStateResponse) -> bool:
+def is_malformed(answer: ReadStateResult) -> bool:
     """Return whether a durable state is invalid: a batch before the start, or one that ends before it begins."""
     return any(b.first < answer.start_offset or b.last < b.first for b in answer.batches)
 
@@ -106,7 +106,7 @@ def _load_record(batch: StateBatch, limit: int) -> InFlight:
 
 
 def refresh_state(
-    me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
+    me: SharePartition, answer: ReadStateResult, on: Context
 ) -> Effects[SharePartition] | None:
     """Apply the outcome of transactional acknowledgements that the share coordinator no longer has as pending.
 

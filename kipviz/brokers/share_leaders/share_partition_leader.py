@@ -233,7 +233,7 @@ def on_state_answered(
     if gone is not Errors.NONE:
         kept, because = keep(me, done), "the share coordinator rejected its request"
         if isinstance(answer, ReadShareGroupStateResponse) and share.status is Status.ACTIVE:
-            because = share_writes.LOOKED.get(answer.error, because)
+            because = share_writes.LOOKED.get(answer.only.error, because)
         return _end_sessions(drop(kept.state, key, because, gone, kept), on)
     served = share_acquiring.serve(done.state, on)
     told = _end_sessions(keep(me, with_effects(served.state, done, served)), on)
@@ -245,7 +245,7 @@ def on_state_answered(
 
 
 def _is_written(answer: Message) -> bool:
-    return isinstance(answer, WriteShareGroupStateResponse) and answer.error is Errors.NONE
+    return isinstance(answer, WriteShareGroupStateResponse) and answer.only.error is Errors.NONE
 
 
 def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects[ShareLeader]:

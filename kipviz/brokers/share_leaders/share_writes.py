@@ -58,8 +58,11 @@ from kipviz.messages.shares.share_groups import (
 from kipviz.messages.shares.share_state import (
     ReadShareGroupState,
     ReadShareGroupStateResponse,
+    ReadStateData,
+    ReadStateResult,
     TxnWriteShareGroupState,
     WriteShareGroupState,
+    WriteStateData,
 )
 from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.placement import SHARE_GROUP_STATE
@@ -256,7 +259,9 @@ def stage_as_state(
     offsets = offsets_of(request.only.acknowledgements)
     message = _state_write(me, offsets)
     if on.image.dead_letter_queue(me.group_id):
-        message = message.but(batches=tuple(_with_target(b) for b in message.batches))
+        state = message.only
+        state = state.but(batches=tuple(_with_target(b) for b in state.batches))
+        message = WriteShareGroupState((state,))
     answer = staging_result(me.partition, Errors.NONE)
     after = request if enlists else None
     write = PendingWrite("stage", message, offsets, reply_to, answer, enlists=after)
@@ -283,7 +288,7 @@ def stage_again(
 
 def read(me: SharePartition, purpose: str, on: Context) -> Effects[SharePartition]:
     """Read the durable state, to load the share-partition or to learn an outcome."""
-    message = ReadShareGroupState(me.key, me.leader_epoch)
+    message = ReadShareGroupState((ReadStateData(me.key, me.leader_epoch),))
     return _enqueue(me, PendingWrite(purpose, message), on)
 
 
@@ -392,9 +397,10 @@ def _write(me: SharePartition, write: PendingWrite, on: Context) -> Effects[Shar
 def _state_write(me: SharePartition, offsets: tuple[int, ...]) -> WriteShareGroupState:
     cells = tuple((o, me.records[o]) for o in offsets)
     complete = share_partition.delivery_complete_count(me)
-    return WriteShareGroupState(
+    state = WriteStateData(
         me.key, me.state_epoch, me.leader_epoch, me.start_offset, complete, state_batches(cells)
     )
+    return WriteShareGroupState((state,))
 
 
 def _enqueue(me: SharePartition, write: PendingWrite, on: Context) -> Effects[SharePartition]:
@@ -452,23 +458,23 @@ def on_answer(
         return _fail_write(me, write, error, on), _drop_error(write, error)
     checks = _check_answer(me, write, error)
     if isinstance(answer, ReadShareGroupStateResponse):
-        refreshes = write.purpose == "refresh"
-        if not refreshes and share_loading.is_malformed(answer):
+        refreshes, state = write.purpose == "refresh", answer.only
+        if not refreshes and share_loading.is_malformed(state):
             error = Errors.UNKNOWN_SERVER_ERROR
             sound = compare("state well-formed", None, False, False, error)
             return _fail_write(me, write, error, on, (*checks, sound)), error
         read = (
-            share_loading.refresh_state(me, answer, on)
+            share_loading.refresh_state(me, state, on)
             if refreshes
-            else share_loading.load_state(me, answer, on)
+            else share_loading.load_state(me, state, on)
         )
         if read is None and refreshes:
             error = Errors.FENCED_STATE_EPOCH
-            failed = _fail_write(me, write, error, on, (*checks, *_check_recreation(me, answer)))
+            failed = _fail_write(me, write, error, on, (*checks, *_check_recreation(me, state)))
             return failed, Errors.NOT_LEADER_OR_FOLLOWER
         if read is None:
             return Effects(me, checks=checks), Errors.OFFSET_NOT_AVAILABLE
-        done = read.after((*checks, report_value("start offset", answer.start_offset)))
+        done = read.after((*checks, report_value("start offset", state.start_offset)))
     else:
         events: tuple[Event, ...] = ()
         if write.purpose == share_outcomes.DECIDE:
@@ -484,7 +490,7 @@ def on_answer(
         local = share_outcomes.report_result(me, write, Errors.NONE)
         done = Effects(me, replies=replies, local=local, events=events, checks=checks)
     if isinstance(answer, ReadShareGroupStateResponse) and write.purpose == "refresh":
-        given_up = share_outcomes.archived_at_limit(me, answer.batches, on)
+        given_up = share_outcomes.archived_at_limit(me, answer.only.batches, on)
         if given_up:  # the SPSO may have moved over them: then it says so alone
             known = tuple(o for o in given_up if o in done.state.records)
             noted = _write(done.state, PendingWrite(NOTE, _NOTHING, known), on)
@@ -502,7 +508,7 @@ def _check_answer(me: SharePartition, write: PendingWrite, error: Errors) -> Che
 
 
 @in_order
-def _check_recreation(me: SharePartition, answer: ReadShareGroupStateResponse) -> Iterator[Check]:
+def _check_recreation(me: SharePartition, answer: ReadStateResult) -> Iterator[Check]:
     """Return the checks whether a state was created again since it was loaded (`share_loading.refresh_state`)."""
     epoch, known, error = answer.state_epoch, me.state_epoch, Errors.FENCED_STATE_EPOCH
     yield compare("state epoch of the answer", epoch, known, epoch <= known, error)

@@ -70,7 +70,7 @@ def apply_outcome(
 ) -> tuple[SharePartition, tuple[Event, ...]]:
     """Resolve the records whose outcome is durable now, and advance the SPSO."""
     assert isinstance(write.message, WriteShareGroupState)
-    found = {o: b for b in write.message.batches for o in range(b.first, b.last + 1)}
+    found = {o: b for b in write.message.only.batches for o in range(b.first, b.last + 1)}
     records, events = me.records, []
     for offset in write.offsets:
         before = records.get(offset)

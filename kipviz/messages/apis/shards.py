@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 from kipviz.messages.groups.several_groups import OfGroups, groups_of
 from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.logs.producing import Fetch, Produce
+from kipviz.messages.shares.share_state import StatesRequest
 from kipviz.messages.transactions.transactions import AddPartitionsToTxn, WriteTxnMarkers
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 
@@ -104,6 +105,10 @@ def _by_key(m: NamesKey, image: Placed) -> str:
     return image.home_of(SHARE_GROUP_STATE, m.key)
 
 
+def _by_first_key(m: StatesRequest, image: Placed) -> str:
+    return image.home_of(SHARE_GROUP_STATE, m.partitions[0].key)
+
+
 def _by_partition(m: NamesPartition, image: Placed) -> str:
     return m.partition
 
@@ -133,7 +138,7 @@ class Shard:
     """The partition whose leader a request is sent to.
 
     `TRANSACTIONAL_ID`, `GROUP` and `KEY` (of a share-partition) are keys of partitions in the coordinators' topics;
-    `TRANSACTIONS` and `GROUPS` are several such keys, and with more than one KafkaApis passes each to its coordinator.
+    `TRANSACTIONS`, `GROUPS` and `KEYS` are several such keys, and with more than one KafkaApis passes each to its coordinator.
     `PARTITION` is the partition that the request names; `PARTITIONS` are several, and with more than one KafkaApis
     passes each to its leader; `ONE_LEADER` are several that one broker leads. `FIRST_PARTITION` is the first one of its
     markers. `ANY` is any partition: every broker serves the request, also one without a transactional id. `BROKER`
@@ -145,6 +150,7 @@ class Shard:
     GROUP = ShardBy("group", _by_group)
     GROUPS = ShardBy("groups", _by_first_group)
     KEY = ShardBy("key", _by_key)
+    KEYS = ShardBy("keys", _by_first_key)
     PARTITION = ShardBy("partition", _by_partition)
     PARTITIONS = ShardBy("partitions", _by_first_part)
     ONE_LEADER = ShardBy("partitions of one leader", _by_first_of_partitions)

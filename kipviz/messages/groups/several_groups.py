@@ -94,8 +94,8 @@ def narrow_to_groups(request: OfGroups, groups: tuple[str, ...]) -> OfGroups:
             named = {group.group_id: group for group in request.groups}
             return request.but(groups=tuple(named[group_id] for group_id in groups))
         case DescribeShareGroupOffsets():
-            wanted = (group for group in request.groups if group.group_id in groups)
-            return request.but(groups=tuple(wanted))
+            described = {group.group_id: group for group in request.groups}
+            return request.but(groups=tuple(described[group_id] for group_id in groups))
         case DescribeGroups():
             return request.but(groups=groups)
         case ConsumerGroupDescribe() | ShareGroupDescribe():

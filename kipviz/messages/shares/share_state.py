@@ -2,21 +2,80 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias, TypeVar
 
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.records.share_group_state import StagedBatch, StateBatch
 
+K_co = TypeVar("K_co", bound="_Keyed", covariant=True)
 
-class ReadShareGroupState(Message, frozen=True):
-    """A share-partition leader loads the durable state; its leader epoch fences older leaders."""
+
+class _Keyed(Protocol):
+    @property
+    def key(self) -> str: ...
+
+
+class _WithPartitions(Protocol[K_co]):
+    @property
+    def partitions(self) -> tuple[K_co, ...]: ...
+
+
+class _WithResults(Protocol[K_co]):
+    @property
+    def results(self) -> tuple[K_co, ...]: ...
+
+
+class _OnePartition:
+    """A request whose array has one share-partition, as the model's leaders and coordinators send it."""
+
+    __slots__ = ()
+
+    @property
+    def only(self: _WithPartitions[K_co]) -> K_co:
+        """The only share-partition."""
+        (one,) = self.partitions
+        return one
+
+    @property
+    def key(self: _WithPartitions[K_co]) -> str:
+        """The key of the only share-partition."""
+        (one,) = self.partitions
+        return one.key
+
+
+class _OneResult:
+    """The response to such a request."""
+
+    __slots__ = ()
+
+    @property
+    def only(self: _WithResults[K_co]) -> K_co:
+        """The result for the only share-partition."""
+        (one,) = self.results
+        return one
+
+    @property
+    def key(self: _WithResults[K_co]) -> str:
+        """The key of the only share-partition."""
+        (one,) = self.results
+        return one.key
+
+
+class ReadStateData(Value, frozen=True):
+    """The share-partition to load, with the leader epoch that fences older leaders."""
+
+    key: str
+    leader_epoch: int
+
+
+class ReadShareGroupState(Message, _OnePartition, frozen=True):
+    """A share-partition leader loads the durable state."""
 
     API_KEY: ClassVar[int] = 84
     VERSION: ClassVar[int] = 0
-    key: str
-    leader_epoch: int
+    partitions: tuple[ReadStateData, ...]
 
 
 class PendingBatch(Value, frozen=True):
@@ -27,12 +86,9 @@ class PendingBatch(Value, frozen=True):
     staged: StagedBatch
 
 
-class ReadShareGroupStateResponse(Message, frozen=True):
+class ReadStateResult(Value, frozen=True):
     """Start offset, state epoch and state batches; the repaired design adds the pending transactional acknowledgements."""
 
-    API_KEY: ClassVar[int] = 84
-    VERSION: ClassVar[int] = 0
-    IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     key: str
     state_epoch: int = -1
@@ -41,61 +97,94 @@ class ReadShareGroupStateResponse(Message, frozen=True):
     pending: tuple[PendingBatch, ...] = ()
 
 
-class InitializeShareGroupState(Message, frozen=True):
-    """A group coordinator creates the state of a share-partition, before it assigns it.
+class ReadShareGroupStateResponse(Message, _OneResult, frozen=True):
+    """The state of each share-partition."""
 
-    The state epoch is the group's; with a start offset of -1 share.auto.offset.reset decides.
-    """
-
-    API_KEY: ClassVar[int] = 83
+    API_KEY: ClassVar[int] = 84
     VERSION: ClassVar[int] = 0
+    IS_RESPONSE: ClassVar[bool] = True
+    results: tuple[ReadStateResult, ...]
+
+
+class InitializeStateData(Value, frozen=True):
+    """The state to create: the state epoch is the group's; with a start offset of -1 share.auto.offset.reset decides."""
+
     key: str
     state_epoch: int
     start_offset: int
 
 
-class InitializeShareGroupStateResponse(Message, frozen=True):
-    """Whether the state exists now."""
+class InitializeShareGroupState(Message, _OnePartition, frozen=True):
+    """A group coordinator creates the state of share-partitions, before it assigns them."""
+
+    API_KEY: ClassVar[int] = 83
+    VERSION: ClassVar[int] = 0
+    partitions: tuple[InitializeStateData, ...]
+
+
+class InitializeStateResult(Value, frozen=True):
+    """The result for one share-partition."""
+
+    error: Errors
+    key: str
+
+
+class InitializeShareGroupStateResponse(Message, _OneResult, frozen=True):
+    """Whether each state exists now."""
 
     API_KEY: ClassVar[int] = 83
     VERSION: ClassVar[int] = 0
     IS_RESPONSE: ClassVar[bool] = True
+    results: tuple[InitializeStateResult, ...]
+
+
+class DeleteStateData(Value, frozen=True):
+    """The share-partition whose state is deleted."""
+
+    key: str
+
+
+class DeleteShareGroupState(Message, _OnePartition, frozen=True):
+    """A group coordinator deletes the state of share-partitions."""
+
+    API_KEY: ClassVar[int] = 86
+    VERSION: ClassVar[int] = 0
+    partitions: tuple[DeleteStateData, ...]
+
+
+class DeleteStateResult(Value, frozen=True):
+    """The result for one share-partition."""
+
     error: Errors
     key: str
 
 
-class DeleteShareGroupState(Message, frozen=True):
-    """A group coordinator deletes the state of a share-partition."""
-
-    API_KEY: ClassVar[int] = 86
-    VERSION: ClassVar[int] = 0
-    key: str
-
-
-class DeleteShareGroupStateResponse(Message, frozen=True):
-    """Whether the state is deleted; one that never existed counts as deleted."""
+class DeleteShareGroupStateResponse(Message, _OneResult, frozen=True):
+    """Whether each state is deleted; one that never existed counts as deleted."""
 
     API_KEY: ClassVar[int] = 86
     VERSION: ClassVar[int] = 0
     IS_RESPONSE: ClassVar[bool] = True
-    error: Errors
+    results: tuple[DeleteStateResult, ...]
+
+
+class ReadStateSummaryData(Value, frozen=True):
+    """The share-partition whose offsets are read."""
+
     key: str
 
 
-class ReadShareGroupStateSummary(Message, frozen=True):
-    """A group coordinator asks for a share-partition's offsets; this fences no leader."""
+class ReadShareGroupStateSummary(Message, _OnePartition, frozen=True):
+    """A group coordinator asks for the offsets of share-partitions; this fences no leader."""
 
     API_KEY: ClassVar[int] = 87
     VERSION: ClassVar[int] = 1
-    key: str
+    partitions: tuple[ReadStateSummaryData, ...]
 
 
-class ReadShareGroupStateSummaryResponse(Message, frozen=True):
+class ReadStateSummaryResult(Value, frozen=True):
     """Epochs, start offset, and the number of completed records after it; -1 for unknown values."""
 
-    API_KEY: ClassVar[int] = 87
-    VERSION: ClassVar[int] = 1
-    IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     key: str
     state_epoch: int = 0
@@ -104,11 +193,18 @@ class ReadShareGroupStateSummaryResponse(Message, frozen=True):
     delivery_complete_count: int = -1
 
 
-class WriteShareGroupState(Message, frozen=True):
-    """A share-partition leader makes delivery states durable."""
+class ReadShareGroupStateSummaryResponse(Message, _OneResult, frozen=True):
+    """The summary of each share-partition."""
 
-    API_KEY: ClassVar[int] = 85
+    API_KEY: ClassVar[int] = 87
     VERSION: ClassVar[int] = 1
+    IS_RESPONSE: ClassVar[bool] = True
+    results: tuple[ReadStateSummaryResult, ...]
+
+
+class WriteStateData(Value, frozen=True):
+    """The state of one share-partition, as its leader has it."""
+
     key: str
     state_epoch: int
     leader_epoch: int
@@ -117,14 +213,28 @@ class WriteShareGroupState(Message, frozen=True):
     batches: tuple[StateBatch, ...]
 
 
-class WriteShareGroupStateResponse(Message, frozen=True):
-    """Whether the state is durable."""
+class WriteShareGroupState(Message, _OnePartition, frozen=True):
+    """A share-partition leader makes delivery states durable."""
+
+    API_KEY: ClassVar[int] = 85
+    VERSION: ClassVar[int] = 1
+    partitions: tuple[WriteStateData, ...]
+
+
+class WriteStateResult(Value, frozen=True):
+    """The result for one share-partition."""
+
+    error: Errors
+    key: str
+
+
+class WriteShareGroupStateResponse(Message, _OneResult, frozen=True):
+    """Whether each state is durable."""
 
     API_KEY: ClassVar[int] = 85
     VERSION: ClassVar[int] = 1
     IS_RESPONSE: ClassVar[bool] = True
-    error: Errors
-    key: str
+    results: tuple[WriteStateResult, ...]
 
 
 class TellShareGroupState(Message, frozen=True):
@@ -179,6 +289,21 @@ class TxnWriteShareGroupStateResponse(Message, frozen=True):
     key: str
 
 
+# The requests that Kafka has, and their responses: each has an array of share-partitions.
+StatesRequest: TypeAlias = (
+    InitializeShareGroupState
+    | ReadShareGroupState
+    | WriteShareGroupState
+    | DeleteShareGroupState
+    | ReadShareGroupStateSummary
+)
+StatesResponse: TypeAlias = (
+    InitializeShareGroupStateResponse
+    | ReadShareGroupStateResponse
+    | WriteShareGroupStateResponse
+    | DeleteShareGroupStateResponse
+    | ReadShareGroupStateSummaryResponse
+)
 # What a group coordinator asks of share coordinators for an operator, and their responses.
 OperatorsStateRequest: TypeAlias = (
     ReadShareGroupStateSummary | InitializeShareGroupState | DeleteShareGroupState
@@ -188,7 +313,7 @@ OperatorsStateResponse: TypeAlias = (
     | InitializeShareGroupStateResponse
     | DeleteShareGroupStateResponse
 )
-# Every request to a share coordinator and every response names one share-partition by its key.
+# Every request to a share coordinator and every response; those in flight name one share-partition, by its key.
 ShareStateMessage: TypeAlias = (
     OperatorsStateRequest
     | OperatorsStateResponse

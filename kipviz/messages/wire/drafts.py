@@ -11,6 +11,8 @@ fields of one version more than Kafka 4.4.0 has (our inference). One iteration a
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from kipviz.core.values import Value
 from kipviz.messages.apis.shares import acknowledgements, state_batches
 from kipviz.messages.message import Message
@@ -19,7 +21,12 @@ from kipviz.messages.shares.share_groups import (
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
-from kipviz.messages.shares.share_state import ReadShareGroupStateResponse, WriteShareGroupState
+from kipviz.messages.shares.share_state import (
+    ReadShareGroupStateResponse,
+    ReadStateResult,
+    WriteShareGroupState,
+    WriteStateData,
+)
 from kipviz.messages.wire.codec import Encoded, Struct, WireError, encode
 from kipviz.messages.wire.frame import (
     KINDS,
@@ -31,6 +38,8 @@ from kipviz.messages.wire.frame import (
 from kipviz.messages.wire.kind import Around
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.share_group_state import StateBatch
+
+S = TypeVar("S", WriteStateData, ReadStateResult)
 
 DRAFT = "draft"
 ACCEPT, REJECT, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.REJECT, AcknowledgeType.GAP
@@ -116,8 +125,10 @@ def bytes_in(message: Message, of: Iteration, around: Around) -> Encoded:
         WireError: if it stages an acknowledge type that the iteration rejects.
     """
     schema, version = schema_of(type(message), of)
-    if isinstance(message, WriteShareGroupState | ReadShareGroupStateResponse):
-        message = message.but(batches=tuple(_drop_unknown(batch, of) for batch in message.batches))
+    if isinstance(message, WriteShareGroupState):
+        message = message.but(partitions=tuple(_with_known(p, of) for p in message.partitions))
+    if isinstance(message, ReadShareGroupStateResponse):
+        message = message.but(results=tuple(_with_known(r, of) for r in message.results))
     if isinstance(message, TxnShareAcknowledge):
         parts = tuple(part.but(deliveries=()) for part in message.partitions)
         message = message.but(partitions=parts)
@@ -133,6 +144,10 @@ def bytes_in(message: Message, of: Iteration, around: Around) -> Encoded:
         values = {"RequestApiKey": schema.key, "RequestApiVersion": version}
     client = {"RequestHeader.ClientId": around.client_id}
     return encode_frame(encode(header, header_version(schema, version), values, client), body)
+
+
+def _with_known(state: S, of: Iteration) -> S:
+    return state.but(batches=tuple(_drop_unknown(batch, of) for batch in state.batches))
 
 
 def _drop_unknown(batch: StateBatch, of: Iteration) -> StateBatch:

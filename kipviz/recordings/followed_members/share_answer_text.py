@@ -21,8 +21,10 @@ from kipviz.messages.shares.share_groups import (
 from kipviz.messages.shares.share_state import (
     ReadShareGroupState,
     ReadShareGroupStateResponse,
+    ReadStateResult,
     WriteShareGroupState,
     WriteShareGroupStateResponse,
+    WriteStateResult,
 )
 from kipviz.recordings.judging.questions import list_by_key, state_batches_of
 from kipviz.recordings.recorded import Exchange
@@ -144,10 +146,10 @@ def coordinator_requests(exchanges: tuple[Exchange, ...]) -> dict[str, tuple[Tol
 def _answer_of(message: Message, answer: Any) -> Message:
     error = error_named(answer["errorCode"])
     if isinstance(message, WriteShareGroupState):
-        return WriteShareGroupStateResponse(error, message.key)
+        return WriteShareGroupStateResponse((WriteStateResult(error, message.key),))
     assert isinstance(message, ReadShareGroupState)
     told = (answer["stateEpoch"], answer["startOffset"], state_batches_of(answer["stateBatches"]))
-    return ReadShareGroupStateResponse(error, message.key, *told)
+    return ReadShareGroupStateResponse((ReadStateResult(error, message.key, *told),))
 
 
 def same_request(recorded: Any, ours: Any) -> bool:
@@ -156,8 +158,9 @@ def same_request(recorded: Any, ours: Any) -> bool:
         return False
     if isinstance(ours, ReadShareGroupState):
         return bool(recorded == ours)
-    same = recorded.but(batches=()) == ours.but(batches=())
-    return bool(same and _each(recorded.batches) == _each(ours.batches))
+    theirs, own = recorded.only, ours.only
+    same = theirs.but(batches=()) == own.but(batches=())
+    return bool(same and _each(theirs.batches) == _each(own.batches))
 
 
 def _each(batches: Iterable[Any]) -> tuple[tuple[int, str, int], ...]:
@@ -171,10 +174,11 @@ def _each(batches: Iterable[Any]) -> tuple[tuple[int, str, int], ...]:
 def sentence(message: Any) -> str:
     """Render a request to the share coordinator as text."""
     if isinstance(message, ReadShareGroupState):
-        return f"read, leader epoch {message.leader_epoch}"
-    epochs = f"state epoch {message.state_epoch}, leader epoch {message.leader_epoch}"
-    states = "; ".join(f"{o} {s} d{d}" for o, s, d in _each(message.batches))
-    return f"write, {epochs}, start {message.start_offset}, {states}"
+        return f"read, leader epoch {message.only.leader_epoch}"
+    written = message.only
+    epochs = f"state epoch {written.state_epoch}, leader epoch {written.leader_epoch}"
+    states = "; ".join(f"{o} {s} d{d}" for o, s, d in _each(written.batches))
+    return f"write, {epochs}, start {written.start_offset}, {states}"
 
 
 def parts_of(topics: Iterable[Any], names: Mapping[str, str]) -> dict[str, Any]:

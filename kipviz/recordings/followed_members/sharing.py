@@ -256,7 +256,7 @@ class Sharing:
             and share.status is Status.ACTIVE
             and share.start_offset == share.next_offset
             and isinstance(answer, ReadShareGroupStateResponse)
-            and answer.start_offset < 0
+            and answer.only.start_offset < 0
             and any(
                 self._exchanges[parked.reply_to.incarnation // MOST_PARTITIONS].received_ms
                 <= last.received_ms
@@ -335,8 +335,8 @@ class Sharing:
                 key = on.image.share_key(*_place(message))
                 at = way.told.get(key, 0)
                 told = self._told.get(key, ())
-                loads = at < len(told) and isinstance(told[at].message, ReadShareGroupState)
-                epoch = getattr(told[at].message, "leader_epoch") if loads else 0  # noqa: B009
+                ahead = told[at].message if at < len(told) else None
+                epoch = ahead.only.leader_epoch if isinstance(ahead, ReadShareGroupState) else 0
                 if epoch > way.epoch and not self._leaders_known:
                     yield way.but(leader=ShareLeader(), epoch=epoch, owed=())
             for gone in self._close_connections(way, number, on):

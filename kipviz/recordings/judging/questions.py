@@ -30,7 +30,7 @@ from kipviz.messages.shares.share_membership import ShareGroupHeartbeat, ShareGr
 from kipviz.messages.shares.share_state import (
     ReadShareGroupStateResponse,
     ReadShareGroupStateSummaryResponse,
-    ShareStateMessage,
+    StatesRequest,
 )
 from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxn,
@@ -276,9 +276,10 @@ def list_by_key(x: Exchange, names: Names) -> Iterator[tuple[Any, Plain]]:
         for t in x.response["results"]
         for p in t["partitions"]
     }
-    for message in decode_request(x, names):
-        assert isinstance(message, ShareStateMessage)
-        yield message, answers[message.key]
+    (message,) = decode_request(x, names)
+    assert isinstance(message, StatesRequest)
+    for part in message.partitions:
+        yield message.but(partitions=(part,)), answers[part.key]
 
 
 def _change_state(x: Exchange, names: Names) -> Taken:
@@ -301,14 +302,15 @@ def _read_state(x: Exchange, names: Names) -> Taken:
 
 
 def _state(reply: ReadShareGroupStateResponse) -> Said:
-    if reply.error is not Errors.NONE:
+    state = reply.only
+    if state.error is not Errors.NONE:
         # An answer with an error has no other content: the other fields are the schema's zeros.
-        reply = reply.but(state_epoch=0, start_offset=0, batches=())
+        state = state.but(state_epoch=0, start_offset=0, batches=())
     return with_more(
-        reply.error,
-        ("state epoch", reply.state_epoch),
-        ("start offset", reply.start_offset),
-        ("batches", _batches(reply.batches)),
+        state.error,
+        ("state epoch", state.state_epoch),
+        ("start offset", state.start_offset),
+        ("batches", _batches(state.batches)),
     )
 
 
@@ -325,14 +327,17 @@ def _read_summary(x: Exchange, names: Names) -> Taken:
 
 
 def _summary(reply: ReadShareGroupStateSummaryResponse) -> Said:
-    if reply.error is not Errors.NONE:
-        reply = reply.but(state_epoch=0, leader_epoch=0, start_offset=0, delivery_complete_count=-1)
+    summary = reply.only
+    if summary.error is not Errors.NONE:
+        summary = summary.but(
+            state_epoch=0, leader_epoch=0, start_offset=0, delivery_complete_count=-1
+        )
     return with_more(
-        reply.error,
-        ("state epoch", reply.state_epoch),
-        ("leader epoch", reply.leader_epoch),
-        ("start offset", reply.start_offset),
-        ("delivery complete", reply.delivery_complete_count),
+        summary.error,
+        ("state epoch", summary.state_epoch),
+        ("leader epoch", summary.leader_epoch),
+        ("start offset", summary.start_offset),
+        ("delivery complete", summary.delivery_complete_count),
     )
 
 

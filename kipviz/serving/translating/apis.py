@@ -146,7 +146,7 @@ SERVED: dict[type[Message], Translate] = {
     DeleteGroups: translate_groups.delete,
     OffsetDelete: as_written,
     AlterShareGroupOffsets: as_written,
-    DeleteShareGroupOffsets: translate_operators.delete_share_group_offsets,
+    DeleteShareGroupOffsets: as_written,
     CreateAcls: as_written,
     DeleteAcls: as_written,
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
 
+from kipviz.messages.shares import share_state as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.schema import Field
+from kipviz.records.placement import share_partition_key
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 
 INFERRED = "our inference"
@@ -46,6 +49,28 @@ PENDING_VOTES = Field(
         Field("StagedBatches", "[]StagedBatch", fields=STAGED_BATCH),
     ),
 )
+
+
+GROUP_ID = Field("GroupId", "string")
+
+
+def state_topics(kind: str, *more: Field) -> Field:
+    """Return the fields of a request that name share-partitions, with further fields for each."""
+    fields = (Field("Partition", "int32"), *more)
+    partitions = Field("Partitions", "[]PartitionData", fields=fields)
+    return Field("Topics", f"[]{kind}", fields=(Field("TopicId", "uuid"), partitions))
+
+
+def state_results(kind: str, *more: Field) -> tuple[Field, ...]:
+    """Return the fields of a response: for each share-partition an error, and further fields without an error."""
+    fields = (
+        Field("Partition", "int32"),
+        Field("ErrorCode", "int16"),
+        Field("ErrorMessage", "string", default="null", nullable="0+"),
+        *more,
+    )
+    partitions = Field("Partitions", "[]PartitionResult", fields=fields)
+    return (Field("Results", f"[]{kind}", fields=(Field("TopicId", "uuid"), partitions)),)
 
 
 def encode_states(batches: tuple[StateBatch, ...]) -> tuple[Struct, ...]:
@@ -114,3 +139,84 @@ def decode_staged(batches: Iterable[Struct]) -> tuple[StagedBatch, ...]:
         )
         for each in batches
     )
+
+
+def encode_state(m: model.ReadStateResult | model.TellShareGroupState) -> Struct:
+    """Return the fields of a state with its pending transactional acknowledgements."""
+    pending = tuple(
+        {
+            "ProducerId": p.producer_id,
+            "ProducerEpoch": p.producer_epoch,
+            "StagedBatches": encode_staged((p.staged,)),
+        }
+        for p in m.pending
+    )
+    return {
+        "StateEpoch": m.state_epoch,
+        "StartOffset": m.start_offset,
+        "StateBatches": encode_states(m.batches),
+        **({"PendingVotes": pending} if pending else {}),
+    }
+
+
+def split_key(key: str) -> tuple[str, str, int]:
+    """Split a share-partition's key, group:topicId:partition."""
+    group, topic_id, index = key.rsplit(":", 2)
+    return group, topic_id, int(index)
+
+
+def encode_one(key: str, **partition: object) -> Struct:
+    """Return a request about one share-partition."""
+    group, topic_id, index = split_key(key)
+    each = ({"Partition": index, **partition},)
+    return {"GroupId": group, "Topics": ({"TopicId": topic_id, "Partitions": each},)}
+
+
+def list_parts(fields: Struct) -> Iterator[tuple[str, Struct]]:
+    """Yield (key, fields) of every share-partition of a request: the model has a message for each."""
+    for topic in fields["Topics"]:
+        for part in topic["Partitions"]:
+            yield share_partition_key(fields["GroupId"], topic["TopicId"], part["Partition"]), part
+
+
+def encode_result(key: str, **partition: object) -> Struct:
+    """Return a response about one share-partition."""
+    _, topic_id, index = split_key(key)
+    each = ({"Partition": index, **partition},)
+    return {"Results": ({"TopicId": topic_id, "Partitions": each},)}
+
+
+class Keyed(Protocol):
+    """A part of a request or a response that names its share-partition by the key."""
+
+    @property
+    def key(self) -> str:
+        """The share-partition: group:topicId:partition."""
+
+
+T = TypeVar("T", bound=Keyed)
+D = TypeVar("D")
+
+
+def _by_topic(items: Iterable[T], encode: Callable[[T], Struct]) -> tuple[Struct, ...]:
+    found: dict[str, list[Struct]] = {}
+    for item in items:
+        _, topic_id, index = split_key(item.key)
+        found.setdefault(topic_id, []).append({"Partition": index, **encode(item)})
+    return tuple({"TopicId": topic, "Partitions": tuple(each)} for topic, each in found.items())
+
+
+def encode_keyed(parts: tuple[T, ...], encode: Callable[[T], Struct]) -> Struct:
+    """Return a request about the share-partitions of one group, by topic."""
+    group_id, _, _ = split_key(parts[0].key)
+    return {"GroupId": group_id, "Topics": _by_topic(parts, encode)}
+
+
+def encode_results(results: tuple[T, ...], encode: Callable[[T], Struct]) -> Struct:
+    """Return a response about share-partitions, by topic."""
+    return {"Results": _by_topic(results, encode)}
+
+
+def decode_keyed(fields: Struct, decode: Callable[[str, Struct], D]) -> tuple[D, ...]:
+    """Return the parts of a request, each with the key of its share-partition."""
+    return tuple(decode(key, part) for key, part in list_parts(fields))
