@@ -40,15 +40,13 @@ from kipviz.brokers.local_calls import (
 from kipviz.brokers.logs import (
     add_partitions_manager,
     add_to_transaction,
-    fetch_requests,
     log_timers,
-    offset_requests,
     partition_leader,
-    produce_requests,
     record_deletion,
 )
 from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.logs.requests import fetch_requests, offset_requests, produce_requests
 from kipviz.brokers.membership import classic_membership, group_membership, share_membership
 from kipviz.brokers.share_coordinators import (
     outcome_notices,

@@ -346,7 +346,7 @@ KIP = Kip(
             "A producer sends its batches for one broker in one request. Each partition accepts or "
             "rejects its own batch.",
             SIMPLIFIED,
-            handler="brokers.logs.produce_requests.on_produce",
+            handler="brokers.logs.requests.produce_requests.on_produce",
             scenario="kip-98-two-partitions",
             test="cluster/test_several_produced.py::"
             "test_one_request_is_appended_in_one_partition_and_refused_in_the_other",

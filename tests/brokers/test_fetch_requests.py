@@ -8,7 +8,7 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import AskedOfOne
-from kipviz.brokers.logs import fetch_requests as several
+from kipviz.brokers.logs.requests import fetch_requests as several
 from kipviz.cluster.actions import DeleteTopic
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World

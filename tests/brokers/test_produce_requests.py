@@ -8,8 +8,8 @@ from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import AppendPart, PartVerified, WriteMarker
 from kipviz.brokers.logs import partition_leader as pl
-from kipviz.brokers.logs import produce_requests as several
 from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.logs.requests import produce_requests as several
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import (

@@ -88,10 +88,10 @@ def with_timestamp(request: Message, now_ms: int) -> Message:
     """
     if not isinstance(request, ListOffsets):
         return request
-    return request.but(partitions=tuple(_dated(each, now_ms) for each in request.partitions))
+    return request.but(partitions=tuple(_set_time(each, now_ms) for each in request.partitions))
 
 
-def _dated(asked: ListOffsetsPartition, now_ms: int) -> ListOffsetsPartition:
+def _set_time(asked: ListOffsetsPartition, now_ms: int) -> ListOffsetsPartition:
     if asked.duration_ms < 0:
         return asked
     return asked.but(timestamp_ms=max(now_ms - asked.duration_ms, 0))

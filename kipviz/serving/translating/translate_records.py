@@ -324,7 +324,7 @@ def list_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked
         error = rejected.get(name) or compare_epoch(name, part, request)
         if error:
             rejected[name] = error
-    asked = tuple(_without(m, rejected) for m in messages if isinstance(m, ListOffsets))
+    asked = tuple(_remove_rejected(m, rejected) for m in messages if isinstance(m, ListOffsets))
 
     def answer(replies: Replies) -> Struct:
         told = {name: _encode_offset(error) for name, error in rejected.items()}
@@ -350,7 +350,7 @@ def list_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked
     return Asked(tuple(m for m in asked if m.partitions), answer)
 
 
-def _without(message: ListOffsets, rejected: Collection[str]) -> ListOffsets:
+def _remove_rejected(message: ListOffsets, rejected: Collection[str]) -> ListOffsets:
     left = tuple(each for each in message.partitions if each.partition not in rejected)
     return message.but(partitions=left)
 

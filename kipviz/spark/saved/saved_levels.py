@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Changes with the format of a level's rows, and with the fields of what is in the states there.
-_FORMAT = b"levels 8"
+_FORMAT = b"levels 9"
 _SCHEMA = "`question` binary, `version` string, `rows` bigint, `checksum` bigint"
 _LEVEL = "`key` binary, `way` binary, `state` binary"
 

@@ -1,0 +1,1 @@
+"""Requests for several partitions: each partition's leader answers its part, in one response of the broker."""
