@@ -324,7 +324,7 @@ def test_17_a_first_write_that_fails_does_not_keep_a_record_out_of_the_dead_lett
     copied = [(batch.partition, len(batch.records)) for batch in copy.partition_data]
     assert copied == [("dlq.g1-0", 10)]
     place.answer_copy()
-    assert place.writes[-1].batches == (StateBatch(0, 9, ARCH, 2),)
+    assert place.writes[-1].only.batches == (StateBatch(0, 9, ARCH, 2),)
     assert place.share.start_offset == 0  # until that is durable, or failed
     place.coordinator()
     assert (place.share.start_offset, len(place.share.records)) == (10, 10)
@@ -352,7 +352,7 @@ def test_19_the_log_may_begin_behind_everything_that_is_held():
 def test_20_a_stale_write_moves_neither_the_start_nor_a_state_back():
     """SCS.testWriteStateDiscardsStartOffsetRegression (T)."""
     desk = shard.initialised_desk(5, (StateBatch(11, 20, ARCH, 1),))
-    assert shard.write(desk, StateBatch(0, 20, AVL, 1), start=2).error is Errors.NONE
+    assert shard.write(desk, StateBatch(0, 20, AVL, 1), start=2).only.error is Errors.NONE
     found = shard.state(desk)
     assert found.start_offset == 5
     assert found.batches == (StateBatch(5, 10, AVL, 1), StateBatch(11, 20, ARCH, 1))
@@ -374,7 +374,7 @@ def test_22_what_was_never_initialised_is_not_written():
     desk = shard.initialised_desk()
     before = desk.written(shard.HERE)
     answer = shard.write(desk, StateBatch(0, 4, ACK, 1), key="g1:AAAAAAAAAAAAAAAAAAAAAg:9")
-    assert answer.error is Errors.INVALID_REQUEST
+    assert answer.only.error is Errors.INVALID_REQUEST
     assert desk.written(shard.HERE) == before
 
 
@@ -483,7 +483,7 @@ def test_29_a_vote_ends_as_its_marker_says_and_as_no_other_marker_says():
     for pid, epoch in ((8, 0), (9, 1)):
         assert mark(place, pid, epoch).state is TXP
     assert mark(place) is None  # ACKNOWLEDGED, and the start offset is past it
-    assert place.writes[-1].batches == (durable(0, 0, ACK),)
+    assert place.writes[-1].only.batches == (durable(0, 0, ACK),)
     archiving = mark(stage_record(REJECT, dead_letters=True))
     assert archiving.state is ARCHIVING
     assert (archiving.staged_producer_id, archiving.staged_type) == (-1, -1)
