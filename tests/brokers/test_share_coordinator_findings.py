@@ -35,18 +35,18 @@ def test_a_marker_behind_its_back_is_in_the_log_and_resolves_no_vote() -> None:
     mark(desk)
     assert desk.role.behind
     assert desk.logs[desk.role.shard].batches[-1].control == "COMMIT"
-    assert read(desk).pending
+    assert read(desk).only.pending
 
 
 def test_the_next_write_finds_it_out_of_step_and_it_reads_its_log_again() -> None:
     desk = store_vote("finding-X3")
     mark(desk)
     answer = write(desk, batch(105, 105))
-    assert answer.error is Errors.NOT_COORDINATOR
+    assert answer.only.error is Errors.NOT_COORDINATOR
     assert desk.role == sc.ShareCoordinator(desk.role.shard, loading=True)
-    assert read(desk).error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+    assert read(desk).only.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
     desk.do(sc.on_loaded(desk.role, desk.on))
-    again = read(desk)
+    again = read(desk).only
     assert again.pending == ()
     assert batch(100, 100, ACK) in again.batches
     assert batch(105, 105) in again.batches  # told NOT_COORDINATOR, and in the log all the same
@@ -56,7 +56,7 @@ def test_a_marker_through_the_coordinator_keeps_it_in_step() -> None:
     desk = store_vote("repaired")
     mark(desk)
     assert not desk.role.behind
-    assert write(desk, batch(105, 105)).error is Errors.NONE
+    assert write(desk, batch(105, 105)).only.error is Errors.NONE
 
 
 def test_a_marker_may_be_answered_before_the_replicas_have_it() -> None:
