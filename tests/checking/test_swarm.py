@@ -44,6 +44,13 @@ NEVER_TOLD = {
     "INVALID_GROUP_ID": "every program names its group",
     "SECURITY_DISABLED": "whoever manages ACLs in a story has an authorizer",
     "GROUP_SUBSCRIBED_TO_TOPIC": "the operator of a story deletes offsets of a group that has left",
+    "INVALID_TOPIC_EXCEPTION": "a story's operator and brokers create topics with names that a topic can have",
+    "INVALID_PARTITIONS": "no story's operator asks for a number of partitions",
+    "INVALID_REPLICATION_FACTOR": "no story's operator asks for a number of replicas",
+    "INVALID_REPLICA_ASSIGNMENT": "no story's operator places replicas",
+    "INVALID_CONFIG": "no story's operator creates a topic with configs",
+    "POLICY_VIOLATION": "no story's operator asks for what a broker's policy forbids",
+    "OFFSET_METADATA_TOO_LARGE": "only a real client commits metadata with an offset",
     "SHARE_SESSION_NOT_FOUND": "a connection ends at both ends, and what comes late over it is dropped",
     "INVALID_SHARE_SESSION_EPOCH": "a connection ends at both ends, and what comes late over it is dropped",
 }
