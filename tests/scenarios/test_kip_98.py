@@ -55,7 +55,7 @@ def test_an_open_transaction_cannot_be_deleted_away():
 def test_nothing_is_logged_while_a_replica_of_the_coordinators_log_is_missing():
     story = ("kip-98-too-few-replicas", "kafka")
     before = after(*story, "Broker 6 crashes")
-    during = after(*story, "app-1 commits, and is told to retry")
+    during = after(*story, "app-1 commits, and has to retry")
     assert before.logs[LOG] == during.logs[LOG]
     assert coordinator(during, 1).state is TransactionState.ONGOING
 

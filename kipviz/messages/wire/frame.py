@@ -110,19 +110,36 @@ def header_version(schema: Schema, version: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def places(kind: type[Message], version: int = -1) -> tuple[tuple[str, str], ...]:
+def places(
+    kind: type[Message], version: int = -1, *, passed_on: bool = False
+) -> tuple[tuple[str, str], ...]:
     """Return every place (path, type) that a message of a kind can have, in the order of its bytes.
 
-    The version is the newest one unless another is given.
+    The version is the newest one unless another is given. With `passed_on` a field of bytes whose contents have places
+    has one more, for bytes of a real client that are passed on as they came.
     """
+    inside = KINDS[kind].inside
+    found = _list_places(kind, version, inside)
+    if passed_on:
+        for place in _list_places(kind, version, {}):
+            if place not in found:
+                field = place[0].rpartition(".")[0]
+                last = max(n for n, (path, _) in enumerate(found) if path.startswith(field))
+                found.insert(last + 1, place)
+    return tuple(found)
+
+
+def _list_places(
+    kind: type[Message], version: int, inside: Mapping[str, Encoded]
+) -> list[tuple[str, str]]:
     schema, version = KINDS[kind].schema, kind.VERSION if version < 0 else version
     header = header_of(schema)
     newest = header_version(schema, version)
     example = encode_frame(
         encode(header, newest, _example(header.fields, newest, {})),
-        encode(schema, version, _example(schema.fields, version, KINDS[kind].inside)),
+        encode(schema, version, _example(schema.fields, version, inside)),
     )
-    return tuple(dict.fromkeys((s.path, s.type) for s in example.spans))
+    return list(dict.fromkeys((s.path, s.type) for s in example.spans))
 
 
 def _example(fields: tuple[Field, ...], version: int, inside: Mapping[str, Encoded]) -> Struct:

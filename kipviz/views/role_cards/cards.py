@@ -421,10 +421,11 @@ class Cards:
     def _log(
         self, partition: str, where: str, kind: str, order: int, make: Callable[..., Card]
     ) -> None:
-        lane = f"B{self._leader(partition)}"
+        lane, empty = f"B{self._leader(partition)}", PartitionLog(partition)
         self._add(
             CardHead(f"log:{partition}", partition, where, kind, lane, order),
-            lambda w: (w.logs[partition],),
+            # A topic that an operator creates has no log before that step.
+            lambda w: (w.logs.get(partition, empty),),
             make,
         )
 

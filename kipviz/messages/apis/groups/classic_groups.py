@@ -18,6 +18,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups import classic_groups as model
 from kipviz.messages.wire.codec import Encoded, Struct, WireError, Writer, decode_head, encode
 from kipviz.messages.wire.decoding import Incoming, NotModelledError
+from kipviz.messages.wire.fitting import fit_fields
 from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.classic_groups import NO_GENERATION, RANGE, Subscription
@@ -297,7 +298,7 @@ def _instance(m: _NamesInstance) -> Struct:
 
 
 def _join(m: model.JoinGroup, around: Around) -> Struct:
-    return {
+    values = {
         "GroupId": m.group_id,
         "MemberId": m.member_id,
         "Protocols": tuple(
@@ -306,6 +307,7 @@ def _join(m: model.JoinGroup, around: Around) -> Struct:
         ),
         **_instance(m),
     }
+    return fit_fields(JOIN_GROUP_REQUEST.fields, around.version_of(m), values)
 
 
 def _metadata_of(m: model.JoinGroup) -> tuple[Encoded | bytes, ...]:
@@ -345,7 +347,7 @@ def _decode_instance(fields: Struct) -> str:
 def _encode_join_response(m: model.JoinGroupResponse, around: Around) -> Struct:
     there = m.generation != NO_GENERATION
     protocol = {"ProtocolType": PROTOCOL_TYPE, "ProtocolName": m.protocol} if there else {}
-    return {
+    values = {
         "ErrorCode": m.error,
         "GenerationId": m.generation,
         **protocol,
@@ -361,6 +363,8 @@ def _encode_join_response(m: model.JoinGroupResponse, around: Around) -> Struct:
             for each in m.members
         ),
     }
+    # In the version of the client that joins.
+    return fit_fields(JOIN_GROUP_RESPONSE.fields, around.version_of(m), values)
 
 
 def _sync(m: model.SyncGroup, around: Around) -> Struct:
