@@ -30,7 +30,7 @@ def test_a_branch_has_the_bytes_of_its_own_messages_and_of_those_before() -> Non
     first = id_of(stepper, "InitProducerId")
     before = stepper.bytes(first)
     stepper.step = 20
-    stepper.take(next(choice for choice in stepper.possible() if "loses" in choice))
+    stepper.take(next(choice for choice in stepper.possible() if "is disconnected" in choice))
     assert stepper.branch != 0
     assert stepper.bytes(first) == before
     last = stepper.branches[-1]["messages"][-1]

@@ -44,7 +44,7 @@ def test_each_column_differs_first_where_its_comparison_with_the_first_one_does(
 def test_a_difference_calls_its_columns_by_their_names(three: Columns) -> None:
     one, other = three.first_words()
     assert one.startswith(
-        "as-written: first difference from repaired at 22: repaired: Broker 5 takes"
+        "as-written: first difference from repaired at 22: repaired: Broker 5 receives"
     )
     assert other.startswith(
         "finding-D: first difference from repaired at 33: Only finding-D: The acquisition lock"
@@ -117,8 +117,8 @@ def test_texts_of_a_payload_are_text_on_the_page_and_never_markup() -> None:
 
 def test_the_text_lists_what_differs_and_ends_with_the_first_differences(three: Columns) -> None:
     text = three.text()
-    assert "  22  repaired    Broker 5 takes TxnShareAcknowledge" in text
-    assert "      as-written  ◇ differs  Broker 5 takes TxnShareAcknowledge" in text
+    assert "  22  repaired    Broker 5 receives TxnShareAcknowledge" in text
+    assert "      as-written  ◇ differs  Broker 5 receives TxnShareAcknowledge" in text
     assert repr(three).splitlines()[0] in text
 
 
