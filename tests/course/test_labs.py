@@ -18,7 +18,7 @@ POLLED = (GO, QUIET, GO, GO, QUIET, GO)
 SENT = (*POLLED, GO, GO, QUIET)
 DECIDING = (*SENT, GO, QUIET, GO, GO, "until EndTxn arrives at B1")
 STAGED = (*POLLED, GO, GO, QUIET, GO, QUIET)
-LOCK = "the lock of src-0@100 expires"
+LOCK = "the lock of src-0@100 runs out"
 RESTART = ("app-1 crashes", QUIET, "app-1 starts")
 COMMITTED = (QUIET, "maybe app-1 goes on") * 8
 
