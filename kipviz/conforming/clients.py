@@ -51,7 +51,11 @@ from kipviz.conforming.questions import (
     TRANSACTION,
 )
 from kipviz.core.values import Value
-from kipviz.messages.apis.groups.classic_groups import ASSIGNMENT, CONSUMER_PROTOCOL, SUBSCRIPTION
+from kipviz.messages.apis.groups.consumer_protocol import (
+    ASSIGNMENT,
+    CONSUMER_PROTOCOL,
+    SUBSCRIPTION,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import Struct, encode

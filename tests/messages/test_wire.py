@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.messages.apis.groups.classic_groups import ASSIGNMENT
+from kipviz.messages.apis.groups.consumer_protocol import ASSIGNMENT
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.classic_groups import (
     Assigned,

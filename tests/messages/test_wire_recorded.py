@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.messages.apis.groups.classic_groups import ASSIGNMENT, SUBSCRIPTION
+from kipviz.messages.apis.groups.consumer_protocol import ASSIGNMENT, SUBSCRIPTION
 from kipviz.messages.wire.codec import decode, encode
 from kipviz.messages.wire.frame import KINDS, REQUEST_HEADER, RESPONSE_HEADER
 from kipviz.messages.wire.schema import Field

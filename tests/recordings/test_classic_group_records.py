@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers.groups.group_state import GroupCoordinator, replay
 from kipviz.brokers.membership.classic_group import GroupState
-from kipviz.messages.apis.groups.classic_groups import assignment_bytes, subscription_bytes
+from kipviz.messages.apis.groups.consumer_protocol import assignment_bytes, subscription_bytes
 from kipviz.messages.wire.codec import encode
 from kipviz.recordings.decoded.classic_group_records import GROUP_METADATA_VALUE, read_group
 from kipviz.recordings.decoded.group_records import CLASSIC, decode_record

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kipviz.messages.apis.groups.classic_groups import SUBSCRIPTION
+from kipviz.messages.apis.groups.consumer_protocol import SUBSCRIPTION
 from kipviz.messages.wire.codec import decode, decode_head, encode
 from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, header_version
 from kipviz.serving.translating.apis import APIS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.cluster.actions import MoveLeader
-from kipviz.messages.apis.groups.classic_groups import SUBSCRIPTION
+from kipviz.messages.apis.groups.consumer_protocol import SUBSCRIPTION
 from kipviz.messages.wire.codec import encode
 from kipviz.serving.timing import group_times
 from kipviz.serving.translating.apis import APIS

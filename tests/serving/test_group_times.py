@@ -7,7 +7,7 @@ import time
 import pytest
 
 import kipviz
-from kipviz.messages.apis.groups.classic_groups import SUBSCRIPTION
+from kipviz.messages.apis.groups.consumer_protocol import SUBSCRIPTION
 from kipviz.messages.wire.codec import encode
 from kipviz.serving.served_spec import cluster_of
 from kipviz.serving.timing import group_times

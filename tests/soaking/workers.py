@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
-from kipviz.messages.apis.groups.classic_groups import ASSIGNMENT, SUBSCRIPTION
+from kipviz.messages.apis.groups.consumer_protocol import ASSIGNMENT, SUBSCRIPTION
 from kipviz.messages.wire.codec import WireError, encode
 from kipviz.recordings.files.segments import batches
 from kipviz.serving.translating.apis import APIS

@@ -10,11 +10,8 @@ Source: GroupMetadataValue, ConsumerProtocolSubscription and -Assignment among K
 
 from __future__ import annotations
 
-from kipviz.messages.apis.groups.classic_groups import (
-    PROTOCOL_TYPE,
-    read_assignment,
-    read_subscription,
-)
+from kipviz.messages.apis.groups.classic_groups import PROTOCOL_TYPE
+from kipviz.messages.apis.groups.consumer_protocol import read_assignment, read_subscription
 from kipviz.messages.wire.codec import Struct, WireError, decode
 from kipviz.messages.wire.schema import Field, Schema, covers
 from kipviz.records.classic_groups import (

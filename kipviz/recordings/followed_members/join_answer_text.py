@@ -7,12 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kipviz.core.values import Value
-from kipviz.messages.apis.groups.classic_groups import (
-    LEAVES_TOGETHER,
-    PROTOCOL_TYPE,
-    read_assignment,
-    read_subscription,
-)
+from kipviz.messages.apis.groups.classic_groups import LEAVES_TOGETHER, PROTOCOL_TYPE
+from kipviz.messages.apis.groups.consumer_protocol import read_assignment, read_subscription
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.classic_groups import (
     NO_MEMBER,

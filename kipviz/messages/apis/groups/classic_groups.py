@@ -1,7 +1,6 @@
 """The APIs of the members of classic groups. Fields and versions: Kafka 4.4.0.
 
-Members' metadata and assignments are bytes to the broker: a version, and a structure that only consumers decode
-(ConsumerProtocolSubscription, ConsumerProtocolAssignment).
+Members' metadata and assignments are bytes to the broker (`consumer_protocol`).
 """
 
 from __future__ import annotations
@@ -10,23 +9,29 @@ from typing import Protocol
 
 from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.error_places import ErrorPlace
+from kipviz.messages.apis.groups.consumer_protocol import (
+    assigned_bytes,
+    assignment_bytes,
+    metadata_bytes,
+    read_assignment,
+    read_subscription,
+    subscription_bytes,
+)
 from kipviz.messages.apis.legal_errors import COORDINATOR, OF_A_GROUP_ALONE, READS, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import READ_GROUP
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import classic_groups as model
-from kipviz.messages.wire.codec import Encoded, Struct, WireError, Writer, decode_head, encode
+from kipviz.messages.wire.codec import Encoded, Struct, WireError
 from kipviz.messages.wire.decoding import Incoming, NotModelledError
 from kipviz.messages.wire.fitting import fit_fields
-from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
+from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.classic_groups import NO_GENERATION, RANGE, Subscription
 from kipviz.settings.consumer_configs import MAX_POLL_INTERVAL_MS, SESSION_TIMEOUT_MS
 
 PROTOCOL_TYPE = "consumer"
-# The version of the consumers' structures.
-CONSUMER_PROTOCOL = 3
 # From this version on a LeaveGroup has a list of members (KIP-345).
 LEAVES_TOGETHER = 3
 
@@ -173,117 +178,6 @@ LEAVE_GROUP_RESPONSE = Schema(
         ),
     ),
 )
-
-# -- the consumers' structures ---------------------------------------------------------------------
-
-SUBSCRIPTION = Schema(
-    "ConsumerProtocolSubscription",
-    -1,
-    "0-3",
-    "",
-    (
-        Field("Topics", "[]string"),
-        Field("UserData", "bytes", default="null", nullable="0+"),
-        Field(
-            "OwnedPartitions",
-            "[]TopicPartition",
-            "1+",
-            fields=(Field("Topic", "string", "1+"), Field("Partitions", "[]int32", "1+")),
-        ),
-        Field("GenerationId", "int32", "2+", default="-1"),
-        Field("RackId", "string", "3+", default="null", nullable="3+"),
-    ),
-)
-
-ASSIGNMENT = Schema(
-    "ConsumerProtocolAssignment",
-    -1,
-    "0-3",
-    "",
-    (
-        Field(
-            "AssignedPartitions",
-            "[]TopicPartition",
-            fields=(Field("Topic", "string"), Field("Partitions", "[]int32")),
-        ),
-        Field("UserData", "bytes", default="null", nullable="0+"),
-    ),
-)
-
-
-def _encode_versioned(schema: Schema, values: Struct) -> Encoded:
-    out = Writer()
-    version = CONSUMER_PROTOCOL.to_bytes(2, "big")
-    out.put(f"{schema.name}.version", "int16", version)
-    out.append(encode(schema, CONSUMER_PROTOCOL, values))
-    return out.finish()
-
-
-def _by_name(partitions: tuple[str, ...]) -> tuple[Struct, ...]:
-    return indexes(partitions, lambda topic, at: {"Topic": topic, "Partitions": at})
-
-
-def subscription_bytes(m: Subscription) -> Encoded:
-    """Encode the subscription that a member sends to the leader."""
-    return _encode_versioned(
-        SUBSCRIPTION,
-        {
-            "Topics": m.topics,
-            "OwnedPartitions": _by_name(m.owned),
-            "GenerationId": m.generation,
-        },
-    )
-
-
-def metadata_bytes(m: Subscription) -> Encoded | bytes:
-    """Return the bytes of a subscription: those that a real client sent stay as they are."""
-    return m.metadata[0] if m.metadata else subscription_bytes(m)
-
-
-def assignment_bytes(partitions: tuple[str, ...]) -> Encoded:
-    """Encode the assignment that the leader sends to a member."""
-    return _encode_versioned(ASSIGNMENT, {"AssignedPartitions": _by_name(partitions)})
-
-
-def assigned_bytes(partitions: tuple[str, ...], assignment: bytes | None) -> Encoded | bytes:
-    """Return the bytes of an assignment: those that a real leader sent stay as they are."""
-    return assignment_bytes(partitions) if assignment is None else assignment
-
-
-def read_subscription(data: bytes) -> Subscription:
-    """Decode a member's subscription, which it sends to the leader of its group.
-
-    Raises:
-        WireError: if it is damaged.
-    """
-    told = _read_versioned(SUBSCRIPTION, data)
-    owned = _decode_partitions(told.get("OwnedPartitions"))
-    generation = told.get("GenerationId", NO_GENERATION)
-    topic, *further = told.get("Topics") or ("",)
-    return Subscription(topic, owned, generation, tuple(further))
-
-
-def read_assignment(data: bytes) -> tuple[str, ...]:
-    """Decode the assignment of a member by the leader.
-
-    Raises:
-        WireError: if it is damaged.
-    """
-    return _decode_partitions(_read_versioned(ASSIGNMENT, data).get("AssignedPartitions"))
-
-
-def _read_versioned(schema: Schema, data: bytes) -> Struct:
-    """Decode a structure after its version; a newer one is read as far as it is known."""
-    if not data:
-        return {}
-    version = int.from_bytes(data[:2], "big", signed=True)
-    told, _ = decode_head(schema, min(max(version, 0), CONSUMER_PROTOCOL), data, 2)
-    return told
-
-
-def _decode_partitions(topics: tuple[Struct, ...] | None) -> tuple[str, ...]:
-    return tuple(f"{each['Topic']}-{at}" for each in topics or () for at in each["Partitions"])
-
 
 # -- from the model to fields ---------------------------------------------------------------------
 

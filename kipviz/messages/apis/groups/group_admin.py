@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.error_places import ErrorPlace, with_errors
-from kipviz.messages.apis.groups.classic_groups import (
-    EXAMPLE,
-    PROTOCOL_TYPE,
+from kipviz.messages.apis.groups.classic_groups import EXAMPLE, PROTOCOL_TYPE
+from kipviz.messages.apis.groups.consumer_protocol import (
     assigned_bytes,
     assignment_bytes,
     metadata_bytes,
