@@ -67,7 +67,8 @@ def commit(producer, value=b"once"):
 
 def caught_up(stepper, server):
     until(lambda: stepper.last_step == server.step)
-    return stepper.last_step
+    with stepper.lab.turn:  # the cursor moves after the last step is there, in the same turn
+        return stepper.last_step
 
 
 def picture_of(payload):
