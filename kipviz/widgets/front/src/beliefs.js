@@ -7,7 +7,7 @@ const SIGN = { differs: "◇ differs", agrees: "= agrees", "unknown": "? unknown
 
 export class Beliefs extends Drawer {
   constructor(app) {
-    super(app, { name: "beliefs", words: "two views", title: "client's view and brokers' view", key: "u" });
+    super(app, { name: "beliefs", words: "views", title: "client's view and brokers' view", key: "u" });
     this.cards = app.payload.cards.filter((card) => card.kind === "beliefs");
     attr(this.element, "tabindex", 0); // it scrolls, and there is nothing else to focus
     this.list = new Keyed(this.element, (card) => this.make(card), null);
