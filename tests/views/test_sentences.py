@@ -109,9 +109,7 @@ ACTIONS: dict[ClusterAction, str] = {
     DelayOver(5, "group_coordinator", "__consumer_offsets-7", InitialRebalanceDelay("g")): (
         "The initial delay of g ends on Broker 5."
     ),
-    Refresh(
-        5, KEY
-    ): "Broker 5 looks up the outcome of the transactional acknowledgements for src-0.",
+    Refresh(5, KEY): "Broker 5 looks up the outcome of acknowledgements for src-0.",
     CrashBroker(5): "Broker 5 crashes. ",
     StartBroker(5): "Broker 5 restarts.",
     MoveLeader("src-0", 3): "The controller makes Broker 3 the leader of src-0.",

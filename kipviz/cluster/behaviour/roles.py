@@ -465,7 +465,7 @@ class Refreshing(Behaviour[Refresh]):
 
     def sentence(self, world: World, action: Refresh) -> str:
         where = partition_of(world, action.key)
-        return f"Broker {action.broker} looks up the outcome of the transactional acknowledgements for {where}."
+        return f"Broker {action.broker} looks up the outcome of acknowledgements for {where}."
 
     def looks_at(self, world: World, action: Refresh) -> Iterable[Guard]:
         yield "share-partition", partition_of(world, action.key)
