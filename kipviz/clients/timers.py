@@ -15,6 +15,9 @@ from kipviz.core.written import reader_of
 from kipviz.settings.client_configs import MAX_BLOCK_MS, METADATA_MAX_IDLE_MS
 from kipviz.settings.consumer_configs import FETCH_MAX_WAIT_MS
 
+# TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
+ADD_PARTITIONS_RETRY_BACKOFF_MS = 20
+
 
 class HeartbeatInterval(Written, frozen=True):
     """The next heartbeat of a member of any kind of group, or of the owner of an open transaction (KIP-1309, a draft).
@@ -154,3 +157,9 @@ TimerOfClient: TypeAlias = (
 CLIENT_TIMERS: tuple[type[TimerOfClient], ...] = get_args(TimerOfClient)
 read_client_timer = reader_of(CLIENT_TIMERS)
 """Reads the text of a timer of a client."""
+
+
+def rest_ms(rest: SenderRest, retry_backoff_ms: int) -> int:
+    """Return how long a back-off takes, in ms."""
+    short = min(retry_backoff_ms, ADD_PARTITIONS_RETRY_BACKOFF_MS)
+    return short if isinstance(rest, ShortSenderBackOff) else retry_backoff_ms

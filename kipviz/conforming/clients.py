@@ -8,8 +8,9 @@ they ask the one that they believe to be right, until it answers that it is not.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
+from kipviz.conforming.asking import ELSEWHERE, Ask, Doing, Finding, Names, errors_in
 from kipviz.conforming.client_memory import NOBODY, Member, Producer
 from kipviz.conforming.programs import (
     BEFORE,
@@ -50,17 +51,14 @@ from kipviz.conforming.questions import (
     SYNC,
     TRANSACTION,
 )
-from kipviz.core.values import Value
 from kipviz.messages.apis.groups.consumer_protocol import (
     ASSIGNMENT,
-    CONSUMER_PROTOCOL,
     SUBSCRIPTION,
+    encode_versioned,
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.batches import encode_batch
-from kipviz.messages.wire.codec import Struct, encode
-from kipviz.messages.wire.question import Question
-from kipviz.messages.wire.schema import Schema
+from kipviz.messages.wire.codec import Struct
 from kipviz.recordings.request_context.handmade_requests import Request, Sent
 from kipviz.records.batches import DataRecord
 from kipviz.settings.client_configs import REQUEST_TIMEOUT_MS, TRANSACTION_TIMEOUT_MS
@@ -74,54 +72,6 @@ ACKNOWLEDGE_TYPES = {"accept": 1, "release": 2, "reject": 3}
 # The identity of a producer that has not been assigned one.
 STRANGER = (4_711_000, 0)
 JOINS, LEAVES, CLOSES = 0, -1, -1
-# With these errors a broker says that another broker is responsible, or none.
-ELSEWHERE = frozenset(
-    error.value
-    for error in (
-        Errors.NOT_LEADER_OR_FOLLOWER,
-        Errors.NOT_COORDINATOR,
-        Errors.COORDINATOR_NOT_AVAILABLE,
-    )
-)
-
-
-class Ask(Value, frozen=True):
-    """A request of a step: its broker, and whether its answer waits for other clients.
-
-    `batch` notes the batch in the request, once the request has a number.
-    """
-
-    node: int
-    question: Question
-    values: Struct
-    patient: bool = False
-    batch: Callable[[Request], Sent] | None = None
-
-
-# A step: it yields one request after the other, and gets the answer to each.
-Doing: TypeAlias = Generator[Ask, Struct, None]
-Finding: TypeAlias = Generator[Ask, Struct, int]
-
-
-class Names(Value, frozen=True):
-    """The names of a program's resources: many programs run at one broker and must not share any."""
-
-    prefix: str
-    topic_id: str
-
-    @property
-    def topic(self) -> str:
-        """The topic that all clients use."""
-        return topic_of(self.prefix)
-
-    def of(self, what: str) -> str:
-        """Return the name of a client, a group or a transactional id."""
-        return f"{self.prefix}-{what}"
-
-
-def topic_of(prefix: str) -> str:
-    """Return the name of a program's topic."""
-    return f"{prefix}-orders"
 
 
 class Clients:
@@ -403,7 +353,7 @@ class Clients:
     def _classic_join(self, step: Step) -> Doing:
         """Join with the id that the coordinator assigns first; then fetch the assignment, or send it as the leader."""
         member, group = self._members[step.client], self._names.of("classics")
-        subscription = _of_consumers(SUBSCRIPTION, {"Topics": (self._names.topic,)})
+        subscription = encode_versioned(SUBSCRIPTION, {"Topics": (self._names.topic,)}).data
         values = {
             "GroupId": group,
             "SessionTimeoutMs": CLASSIC_SESSION_MS,
@@ -442,7 +392,7 @@ class Clients:
     def _assignment(self, at: int, members: int) -> bytes:
         mine = tuple(index for index in range(PARTITIONS) if index % members == at)
         topics = ({"Topic": self._names.topic, "Partitions": mine},) if mine else ()
-        return _of_consumers(ASSIGNMENT, {"AssignedPartitions": topics})
+        return encode_versioned(ASSIGNMENT, {"AssignedPartitions": topics}).data
 
     def _classic_beat(self, step: Step) -> Doing:
         values = {
@@ -578,19 +528,3 @@ class Clients:
         "share-describe": _share_describe,
         "share-offsets": _share_offsets,
     }
-
-
-def errors_in(answer: object) -> frozenset[int]:
-    """Return all error codes in an answer."""
-    if isinstance(answer, dict):
-        found = [errors_in(value) for name, value in answer.items() if name != "ErrorCode"]
-        return frozenset({answer.get("ErrorCode", 0)}).union(*found)
-    if isinstance(answer, tuple | list):
-        return frozenset[int]().union(*map(errors_in, answer))
-    return frozenset()
-
-
-def _of_consumers(schema: Schema, values: Struct) -> bytes:
-    """Return the bytes that consumers send each other through a broker: a version, and the fields."""
-    told = encode(schema, CONSUMER_PROTOCOL, values)
-    return CONSUMER_PROTOCOL.to_bytes(2, "big") + told.data

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
-from kipviz.conforming.clients import Clients, Doing, Names
+from kipviz.conforming.asking import Doing, Names
+from kipviz.conforming.clients import Clients
 from kipviz.conforming.plain_client import ANSWER_S, Lost, PlainClient, Waiting, wait_for_answers
 from kipviz.conforming.programs import DISTURBANCES, KILL, Program, Step
 from kipviz.conforming.questions import OLD

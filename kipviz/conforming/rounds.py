@@ -16,7 +16,7 @@ from typing import Protocol
 
 import msgspec
 
-from kipviz.conforming.clients import Names, topic_of
+from kipviz.conforming.asking import Names, topic_of
 from kipviz.conforming.judging import Judged, evidence_of, judge
 from kipviz.conforming.playing import Playing
 from kipviz.conforming.programs import Program, Step, encode_program

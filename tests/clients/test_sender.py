@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.sending import producer as clients
-from kipviz.clients.timers import SenderBackOff, ShortSenderBackOff
+from kipviz.clients.timers import SenderBackOff, ShortSenderBackOff, rest_ms
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
@@ -74,7 +74,7 @@ def test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out(erro
     for _ in range(3):
         me = clients.on_response(me, TxnOffsetCommitResponse(error))
         assert clients.timers(me) == clients.running(me) == (SenderBackOff(),)
-        assert managing.rest_ms(SenderBackOff(), 100) == 100
+        assert rest_ms(SenderBackOff(), 100) == 100
         assert clients.next_request(me) is None
         me, again = goes_out(clients.on_timer(me, SenderBackOff()), TxnOffsetCommit)
         assert again == asked
@@ -101,8 +101,8 @@ def test_the_first_partitions_wait_20_ms_for_the_markers_of_the_transaction_befo
     )
     refused = clients.on_response(me, busy)
     assert clients.timers(refused) == (ShortSenderBackOff(),)
-    assert managing.rest_ms(ShortSenderBackOff(), 100) == 20
-    assert managing.rest_ms(ShortSenderBackOff(), 5) == 5, "never longer than retry.backoff.ms"
+    assert rest_ms(ShortSenderBackOff(), 100) == 20
+    assert rest_ms(ShortSenderBackOff(), 5) == 5, "never longer than retry.backoff.ms"
     loading = AddPartitionsToTxnResponse(
         (TxnPartitionsResult(Errors.COORDINATOR_LOAD_IN_PROGRESS, "t", 9, 0, ("out-0",)),)
     )

@@ -3,7 +3,7 @@
 import pytest
 
 import kipviz
-from kipviz.conforming.clients import Names, topic_of
+from kipviz.conforming.asking import Names, topic_of
 from kipviz.conforming.plain_client import Lost, PlainClient
 from kipviz.conforming.playing import Playing
 from kipviz.conforming.programs import Step, program

@@ -14,7 +14,7 @@ import pytest
 
 from kipviz.command.clusters import conform
 from kipviz.command.main import main
-from kipviz.conforming.clients import Names, topic_of
+from kipviz.conforming.asking import Names, topic_of
 from kipviz.conforming.plain_client import PlainClient
 from kipviz.conforming.playing import Playing
 from kipviz.conforming.programs import Program, Step, program

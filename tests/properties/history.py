@@ -20,6 +20,7 @@ from kipviz.messages.events import (
     TransactionDecided,
     TransactionMoved,
 )
+from kipviz.properties.invariants import PROMISES, Facts
 from kipviz.properties.verdict import Finding, Property
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.share_group_state import (
@@ -146,3 +147,11 @@ def staging(offset: int, pid: int = 9, group: str = "cg") -> Event:
 
 def resolution(offset: int, *, committed: bool = True, pid: int = 9, group: str = "cg") -> Event:
     return OffsetResolved(group, "src-0", offset, pid, committed)
+
+
+def after(events: tuple[Event, ...], world: object = WORLD) -> Facts:
+    """The facts that the promises have learned from a history."""
+    facts = PROMISES[0].initial(WORLD)
+    for event in events:
+        facts = PROMISES[0].observe(facts, None, Outcome(world, (event,)))
+    return facts

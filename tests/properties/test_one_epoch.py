@@ -5,11 +5,15 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
+from kipviz.checking.single_run.seeded_run import Task
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
+from kipviz.core.traces.trace import Trace
+from kipviz.designs.catalogue import design
 from kipviz.messages.cluster.features import Features
 from kipviz.messages.events import (
     BatchAppended,
@@ -27,8 +31,13 @@ from kipviz.properties.facts.one_epoch import (
 )
 from kipviz.properties.facts.run_facts import Facts
 from kipviz.properties.invariants import PROMISES
+from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.transaction_state import TransactionState
+from kipviz.scenarios.library import scenario
+from kipviz.scenarios.script import play
+from tests.properties.history import WORLD, after, decision, output
+from tests.properties.hostile import broken_in
 
 S = TransactionState
 # What the one before left behind: at version 2 its markers have the epoch that the next one begins with.
@@ -246,3 +255,76 @@ def test_a_batch_is_known_by_its_sequence_in_the_log_wherever_it_stands_there() 
     assert batch_of(APPENDED, there) == ("out-0", 9, 1, 0)
     gone = SimpleNamespace(logs=Table.of({"out-0": SimpleNamespace(batches=(later,))}))
     assert batch_of(APPENDED, gone) == ("out-0", 9, 1, -1), "a new leader lacks it"
+
+
+# -- transaction versions 0 and 1: one epoch for many transactions ------------------------------
+
+
+def test_a_batch_that_joins_the_transaction_after_its_own_breaks_its_promise() -> None:
+    """As a client would make it that neither bumps its epoch nor is asked for its partition."""
+    batch = Batch(1, (DataRecord("r", "src-0@100"),), 9, 0, 0, transactional=True)
+    logs = Table.of({"out-0": SimpleNamespace(batches=(batch,))})
+    image = SimpleNamespace(features=Features(1))
+    world = SimpleNamespace(logs=logs, roles=Table.of(), image=image, budget=WORLD.budget)
+    sent = MessageSent(
+        "A1/producer",
+        3,
+        "request",
+        Produce("t", (PartitionProduceData("out-0", 9, 0, 0, batch.records),)),
+    )
+    begun = TransactionMoved("t", 9, 0, S.COMPLETE_ABORT, S.ONGOING, ("out-0",))
+    late = BatchAppended("out-0", 1, batch.records, 9, 0, "")
+    first = (begun, sent, decision(committed=False), BatchAppended("out-0", 0, (), 9, 0, "ABORT"))
+    assert "the transaction will never end" in after((*first, late), world).broken["nothing hangs"]
+    facts = after((*first, begun, late), world)
+    assert facts.broken == Table.of(
+        {
+            "batch stays in its transaction": (
+                "out-0 took a batch that producer 9 sent in its transaction 1, and it will end with "
+                "transaction 2"
+            )
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("story", "under", "broken"),
+    [
+        ("kip-1289-group-commit", "kafka-tv1", set()),
+        ("kip-1289-group-abort", "kafka-tv0", set()),
+        ("kip-98-zombie", "kafka-tv1", set()),
+        ("kip-890-too-late", "kafka-tv1", set()),
+        ("kip-890-hanging", "kafka-tv0", {"nothing hangs", "fenced producer cannot write"}),
+        ("kip-890-hanging", "kafka-tv1", set()),
+        ("kip-890-late-commit", "kafka-tv1", set()),
+        ("kip-890-upgrade", "kafka-tv1", set()),
+    ],
+)
+def test_transactions_of_one_epoch_are_told_apart(story, under, broken):
+    played_story = scenario(story)
+    model = played_story.model(design(under))
+    trace, _ = play(Trace.start(model, PROMISES), model, played_story.beats)
+    pairs = zip(trace.observers, trace.observations, strict=True)
+    assert {o.name for o, state in pairs if o.finding(state).status == BROKEN} == broken
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_a_batch_without_a_transactional_id_waits_for_no_marker(level: int) -> None:
+    below = SimpleNamespace(
+        **vars(WORLD)
+        | {
+            "image": SimpleNamespace(
+                topic_ids=WORLD.image.topic_ids, features=Features(transaction_version=level)
+            ),
+            "logs": Table.of({"out-0": SimpleNamespace(batches=(Batch(0, (), 9, 0, 0),))}),
+        }
+    )
+    batch = output(100)
+    assert "nothing hangs" in after((batch,), below).broken
+    assert after((msgspec.structs.replace(batch, plain=True),), below).broken == Table.of()
+
+
+@pytest.mark.parametrize("under", ["kafka-tv0", "kafka-tv1", "kafka"])
+def test_idempotent_producers_keep_every_promise_whatever_the_level(under: str) -> None:
+    """Found by a sweep: below transaction version 2 their batches were taken for transactional ones."""
+    assert broken_in(Task("kip-98-in-flight", under, "hostile", 3)) == {}

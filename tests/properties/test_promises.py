@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import SimpleNamespace
 
-import msgspec
 import pytest
 
 from kipviz.brokers.context import Image, Leadership
@@ -16,9 +15,7 @@ from kipviz.brokers.share_leaders.share_partition import PendingWrite, ShareLead
 from kipviz.checking.single_run.seeded_run import Task, model_of, moments
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
-from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
-from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     BatchAppended,
@@ -31,22 +28,29 @@ from kipviz.messages.events import (
     TopicRemade,
     TransactionMoved,
 )
-from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.shares.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions.transactions import InitProducerIdResponse
 from kipviz.messages.transactions.two_phase import InitProducerId2PcResponse
 from kipviz.properties.facts.share_facts import forget_decided
 from kipviz.properties.invariants import PROMISES, Facts, Promise
 from kipviz.properties.verdict import BROKEN
-from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.batches import Batch
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.placement import SHARE_GROUP_STATE, partition_for
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
-from kipviz.scenarios.library import LIBRARY, scenario
-from kipviz.scenarios.script import play
+from kipviz.scenarios.library import LIBRARY
 from tests.messages.shares import staging_response
-from tests.properties.history import KEY, WORLD, decision, drop_event, load_event, marker, output
+from tests.properties.history import (
+    KEY,
+    WORLD,
+    after,
+    decision,
+    drop_event,
+    load_event,
+    marker,
+    output,
+)
 from tests.properties.hostile import MISUSED, broken_in, each_once, playable
 
 S = RecordState
@@ -262,13 +266,6 @@ def find_promise(name: str) -> Promise:
     return next(promise for promise in PROMISES if promise.name == name)
 
 
-def after(events: tuple[Event, ...], world: object = WORLD) -> Facts:
-    facts = ANY.initial(WORLD)
-    for event in events:
-        facts = ANY.observe(facts, None, Outcome(world, (event,)))
-    return facts
-
-
 @pytest.mark.parametrize("story", BREAKING)
 def test_a_story_breaks_its_promise_with_its_last_event_and_no_other(story: str) -> None:
     name, events = BREAKING[story]
@@ -453,81 +450,6 @@ def test_all_promises_share_one_pass_over_the_facts() -> None:
     states = [promise.initial(WORLD) for promise in PROMISES]
     states = [p.observe(s, None, outcome) for p, s in zip(PROMISES, states, strict=True)]
     assert len({id(state) for state in states}) == 1
-
-
-# -- transaction versions 0 and 1: one epoch for many transactions ------------------------------
-
-
-def test_a_batch_that_joins_the_transaction_after_its_own_breaks_its_promise() -> None:
-    """As a client would make it that neither bumps its epoch nor is asked for its partition."""
-    batch = Batch(1, (DataRecord("r", "src-0@100"),), 9, 0, 0, transactional=True)
-    logs = Table.of({"out-0": SimpleNamespace(batches=(batch,))})
-    image = SimpleNamespace(features=Features(1))
-    world = SimpleNamespace(logs=logs, roles=Table.of(), image=image, budget=WORLD.budget)
-    sent = MessageSent(
-        "A1/producer",
-        3,
-        "request",
-        Produce("t", (PartitionProduceData("out-0", 9, 0, 0, batch.records),)),
-    )
-    begun = TransactionMoved(
-        "t", 9, 0, TransactionState.COMPLETE_ABORT, TransactionState.ONGOING, ("out-0",)
-    )
-    late = BatchAppended("out-0", 1, batch.records, 9, 0, "")
-    first = (begun, sent, ABORTS, BatchAppended("out-0", 0, (), 9, 0, "ABORT"))
-    assert "the transaction will never end" in after((*first, late), world).broken["nothing hangs"]
-    facts = after((*first, begun, late), world)
-    assert facts.broken == Table.of(
-        {
-            "batch stays in its transaction": (
-                "out-0 took a batch that producer 9 sent in its transaction 1, and it will end with "
-                "transaction 2"
-            )
-        }
-    )
-
-
-@pytest.mark.parametrize(
-    ("story", "under", "broken"),
-    [
-        ("kip-1289-group-commit", "kafka-tv1", set()),
-        ("kip-1289-group-abort", "kafka-tv0", set()),
-        ("kip-98-zombie", "kafka-tv1", set()),
-        ("kip-890-too-late", "kafka-tv1", set()),
-        ("kip-890-hanging", "kafka-tv0", {"nothing hangs", "fenced producer cannot write"}),
-        ("kip-890-hanging", "kafka-tv1", set()),
-        ("kip-890-late-commit", "kafka-tv1", set()),
-        ("kip-890-upgrade", "kafka-tv1", set()),
-    ],
-)
-def test_transactions_of_one_epoch_are_told_apart(story, under, broken):
-    played_story = scenario(story)
-    model = played_story.model(design(under))
-    trace, _ = play(Trace.start(model, PROMISES), model, played_story.beats)
-    pairs = zip(trace.observers, trace.observations, strict=True)
-    assert {o.name for o, state in pairs if o.finding(state).status == BROKEN} == broken
-
-
-@pytest.mark.parametrize("level", [0, 1])
-def test_a_batch_without_a_transactional_id_waits_for_no_marker(level: int) -> None:
-    below = SimpleNamespace(
-        **vars(WORLD)
-        | {
-            "image": SimpleNamespace(
-                topic_ids=WORLD.image.topic_ids, features=Features(transaction_version=level)
-            ),
-            "logs": Table.of({"out-0": SimpleNamespace(batches=(Batch(0, (), 9, 0, 0),))}),
-        }
-    )
-    batch = output(100)
-    assert "nothing hangs" in after((batch,), below).broken
-    assert after((msgspec.structs.replace(batch, plain=True),), below).broken == Table.of()
-
-
-@pytest.mark.parametrize("under", ["kafka-tv0", "kafka-tv1", "kafka"])
-def test_idempotent_producers_keep_every_promise_whatever_the_level(under: str) -> None:
-    """Found by a sweep: below transaction version 2 their batches were taken for transactional ones."""
-    assert broken_in(Task("kip-98-in-flight", under, "hostile", 3)) == {}
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import group_identity, results, stagings
 from kipviz.clients.transactions import transaction_manager as managing
+from kipviz.clients.transactions.partitions_to_add import adding, being_added
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import Failure, TransactionManager
 from kipviz.messages.errors import Errors
@@ -197,8 +198,8 @@ def _enlisting(
         return manager, producers
     wanted = dict.fromkeys(p for each in producers for p in each.manager.to_add)
     if manager.state is S.IN_TRANSACTION:
-        manager = managing.adding(manager, rules.session_enlist(tuple(wanted)))
-    waits = {*manager.to_add, *managing.being_added(manager)}
+        manager = adding(manager, rules.session_enlist(tuple(wanted)))
+    waits = {*manager.to_add, *being_added(manager)}
     return manager, tuple(_allow_sending(each, manager.partitions, waits) for each in producers)
 
 

@@ -15,6 +15,7 @@ from kipviz.clients.sessions import transaction_session as sessions
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.external_database import IN_DOUBT, NAME, STORED, ExternalDatabase
+from kipviz.clients.transactions.partitions_to_add import adding
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.core.model import Event
 from kipviz.messages.events import SessionGiven
@@ -210,7 +211,7 @@ def add_partitions(me: Application, line: Line, rules: ClientRules) -> Applicati
     """
     partitions = tuple((line.target or me.output).split())
     if me.session is None:
-        manager = managing.adding(me.producer.manager, partitions)
+        manager = adding(me.producer.manager, partitions)
         return me.but(producer=me.producer.but(manager=manager.but(transaction_started=True)))
     session = session_of(me)
     if session.manager.implicit and not rules.session_adds():

@@ -18,6 +18,7 @@ from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.clients.transactions import producer_timers
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.managed_client import ManagedClient
+from kipviz.clients.transactions.partitions_to_add import adding
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.values import Value
@@ -116,7 +117,7 @@ def add_share_acks(
 
 def add_partitions(me: TransactionSession, partitions: tuple[str, ...]) -> TransactionSession:
     """Add partitions below transaction version 2, as a producer does."""
-    return me.but(manager=managing.adding(me.manager, partitions))
+    return me.but(manager=adding(me.manager, partitions))
 
 
 def prepare(me: TransactionSession) -> TransactionSession:

@@ -21,6 +21,7 @@ from typing import Literal
 from kipviz.clients.exceptions import encode_error
 from kipviz.clients.timers import SenderBackOff, SenderRest, ShortSenderBackOff
 from kipviz.clients.transactions import producer_errors, stagings, topic_ids
+from kipviz.clients.transactions.partitions_to_add import adding, partitions_of
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.clients.transactions.producer_errors import ends_the_transaction
 from kipviz.clients.transactions.producer_state import TRANSITIONS, ProducerState, Result
@@ -68,8 +69,6 @@ BEFORE_THE_END = (AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit)
 # After these errors the coordinator is looked up again. Source: TransactionManager's handlers.
 MOVED = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE)
 SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
-# TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
-ADD_PARTITIONS_RETRY_BACKOFF_MS = 20
 
 
 class TransactionManager(Part, frozen=True):
@@ -199,29 +198,6 @@ def resume(
 def enlisting(me: TransactionManager, partition: str) -> TransactionManager:
     """Note that a partition is in the transaction; below version 2 it must be added first."""
     return me.but(transaction_started=True) if me.implicit else adding(me, (partition,))
-
-
-def adding(me: TransactionManager, partitions: tuple[str, ...]) -> TransactionManager:
-    """Note that AddPartitionsToTxn must be sent for the partitions that are not in the transaction."""
-    known = (*me.partitions, *me.to_add, *being_added(me))
-    new = tuple(partition for partition in partitions if partition not in known)
-    return me.but(to_add=(*me.to_add, *new)) if new else me
-
-
-def _adds(request: AddPartitionsToTxn) -> tuple[str, ...]:
-    """Return the partitions of a client's request, which is about its own transaction alone."""
-    (only,) = request.transactions
-    return only.partitions
-
-
-def being_added(me: TransactionManager) -> tuple[str, ...]:
-    """Return the partitions of an AddPartitionsToTxn that is in flight or to be sent again."""
-    return tuple(
-        partition
-        for request in (me.on_wire, *me.queue)
-        if isinstance(request, AddPartitionsToTxn)
-        for partition in _adds(request)
-    )
 
 
 def send_offsets(
@@ -385,7 +361,7 @@ def _is_for_coordinator(request: Message) -> bool:
 
 def note_sent(me: TransactionManager, request: Message, broker: int) -> TransactionManager:
     """Note that a request to a broker is in flight."""
-    if isinstance(request, AddPartitionsToTxn) and _adds(request) == me.to_add:
+    if isinstance(request, AddPartitionsToTxn) and partitions_of(request) == me.to_add:
         return me.but(on_wire=request, on_wire_broker=broker, to_add=())
     if isinstance(request, FindCoordinator):
         return me.but(on_wire=request, on_wire_broker=broker)
@@ -526,12 +502,6 @@ def _resting(
     first = isinstance(request, AddPartitionsToTxn) and not me.partitions
     short = first and error is Errors.CONCURRENT_TRANSACTIONS
     return me.but(rests=ShortSenderBackOff() if short else SenderBackOff())
-
-
-def rest_ms(rest: SenderRest, retry_backoff_ms: int) -> int:
-    """Return how long a back-off takes, in ms."""
-    short = min(retry_backoff_ms, ADD_PARTITIONS_RETRY_BACKOFF_MS)
-    return short if isinstance(rest, ShortSenderBackOff) else retry_backoff_ms
 
 
 def enter_error(me: TransactionManager, failure: Failure) -> TransactionManager:

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kipviz.clients.groups.subscribing import MODERN
-from kipviz.clients.timers import ShortSenderBackOff
-from kipviz.clients.transactions.transaction_manager import rest_ms
+from kipviz.clients.timers import ShortSenderBackOff, rest_ms
 from kipviz.cluster.specs.kafka_defaults import CLASSIC
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.values import Value

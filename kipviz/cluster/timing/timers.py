@@ -58,8 +58,8 @@ from kipviz.clients.timers import (
     SenderBackOff,
     ShortSenderBackOff,
     TimerOfClient,
+    rest_ms,
 )
-from kipviz.clients.transactions.transaction_manager import rest_ms
 from kipviz.clients.workers import every_thread
 from kipviz.cluster import dispatch
 from kipviz.cluster.network.abandoned_requests import can_be_given_up

@@ -48,7 +48,8 @@ ASSIGNMENT = Schema(
 )
 
 
-def _encode_versioned(schema: Schema, values: Struct) -> Encoded:
+def encode_versioned(schema: Schema, values: Struct) -> Encoded:
+    """Encode what consumers send each other through a broker: a version, and the fields."""
     out = Writer()
     version = CONSUMER_PROTOCOL.to_bytes(2, "big")
     out.put(f"{schema.name}.version", "int16", version)
@@ -62,7 +63,7 @@ def _by_name(partitions: tuple[str, ...]) -> tuple[Struct, ...]:
 
 def subscription_bytes(m: Subscription) -> Encoded:
     """Encode the subscription that a member sends to the leader."""
-    return _encode_versioned(
+    return encode_versioned(
         SUBSCRIPTION,
         {
             "Topics": m.topics,
@@ -79,7 +80,7 @@ def metadata_bytes(m: Subscription) -> Encoded | bytes:
 
 def assignment_bytes(partitions: tuple[str, ...]) -> Encoded:
     """Encode the assignment that the leader sends to a member."""
-    return _encode_versioned(ASSIGNMENT, {"AssignedPartitions": _by_name(partitions)})
+    return encode_versioned(ASSIGNMENT, {"AssignedPartitions": _by_name(partitions)})
 
 
 def assigned_bytes(partitions: tuple[str, ...], assignment: bytes | None) -> Encoded | bytes:
