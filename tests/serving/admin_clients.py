@@ -1,12 +1,9 @@
 """Operators' clients of the tests: kafka-python's, and Kafka's Java Admin client as a process of its own."""
 
-import os
 import subprocess
 import warnings
 
-import pytest
-
-from tests.serving import kafka_jars
+from tests.serving.client_programs import HERE, java_command
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it reads its own files by an old function
@@ -23,14 +20,8 @@ class JavaAdmin:
     """Kafka's Admin client: `run` makes a call and returns what came of it."""
 
     def __init__(self, server):
-        try:
-            command = kafka_jars.command(kafka_jars.HERE / "KafkaAdmin.java")
-        except kafka_jars.NoClient as why:
-            if os.environ.get("CI"):
-                pytest.fail(str(why), pytrace=False)
-            pytest.skip(str(why))
         self.process = subprocess.Popen(
-            [*command, server.bootstrap_servers],
+            [*java_command(HERE / "KafkaAdmin.java"), server.bootstrap_servers],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -26,18 +26,24 @@ def command(name):
         if python is None and importlib.util.find_spec("confluent_kafka") is not None:
             python = sys.executable
         if python is None:
-            _go_without(
+            go_without(
                 "librdkafka is not installed: 'make test' installs confluent-kafka; or name a Python "
                 f"that has it in {PYTHON}"
             )
         return [python, str(HERE / "librdkafka_client.py")]
+    return java_command()
+
+
+def java_command(*program):
+    """Return how a program of Kafka's Java client is started."""
     try:
-        return kafka_jars.command()
+        return kafka_jars.command(*program)
     except kafka_jars.NoClient as why:
-        return _go_without(str(why))
+        return go_without(str(why))
 
 
-def _go_without(why):
+def go_without(why):
+    """Skip a test whose client is not installed; in CI each client has to be there."""
     if os.environ.get("CI"):
         pytest.fail(why, pytrace=False)
     pytest.skip(why)
