@@ -12,7 +12,7 @@ from typing import assert_never
 
 from kipviz.core.values import Value
 from kipviz.messages.apis.catalogue import api_of
-from kipviz.messages.apis.rights import WRITE_ADDED, Need, Operation, Resource
+from kipviz.messages.apis.rights import DELETE_TOPIC, WRITE_ADDED, Need, Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.several_groups import named_groups
 from kipviz.messages.message import Message
@@ -252,11 +252,7 @@ def topics_seen(acls: tuple[Acl, ...] | None, source: str, partitions: tuple[str
 
 def may_delete(acls: tuple[Acl, ...] | None, source: str, topic: str) -> bool:
     """Return whether the sender may delete a topic. Source: ControllerApis.deleteTopics."""
-    if acls is None:
-        return True
-    who, operation = principal_of(source), Op.DELETE
-    on_cluster = may(acls, who, operation, R.CLUSTER, CLUSTER_NAME)
-    return on_cluster or may(acls, who, operation, R.TOPIC, topic)
+    return acls is None or not _lacking(acls, source, DELETE_TOPIC, (topic,))
 
 
 def seen(acls: tuple[Acl, ...] | None, source: str, resource: Resource, name: str) -> bool:

@@ -19,6 +19,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.logs.producing import Fetch, PartitionProduceData, Produce
 from kipviz.messages.message import Message
+from kipviz.messages.parts import has_several_parts
 from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch
 from kipviz.messages.transactions.admin import DescribeProducers
 from kipviz.messages.transactions.transactions import (
@@ -27,8 +28,6 @@ from kipviz.messages.transactions.transactions import (
     refused_partitions,
 )
 from kipviz.records.placement import topic_of
-
-# The requests that name one partition, by name or by its topic's id.
 
 
 def lost_partitions(partitions: tuple[str, ...], image: Image) -> tuple[str, ...]:
@@ -45,10 +44,9 @@ def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, .
         return offset_topics.unknown_ids(message, image, rules)
     if isinstance(message, Produce):
         topics = tuple(topic_of(batch.partition) for batch in message.partition_data)
-    elif isinstance(message, Fetch | ShareAcknowledge | ShareFetch):
-        topics = tuple(topic_of(part.partition) for part in message.partitions)
     else:
-        topics = (topic_of(_partition_of(message)),)
+        assert isinstance(message, Fetch | ShareAcknowledge | ShareFetch), message
+        topics = tuple(topic_of(part.partition) for part in message.partitions)
     return tuple(topic for topic in dict.fromkeys(topics) if topic not in image.topic_ids)
 
 
@@ -59,26 +57,17 @@ def error_of(message: Message, image: Image) -> Errors:
     Produce, a Fetch and a ListOffsets for several partitions check each of them.
     Clause: KafkaApis.handleProduceRequest, handleFetchRequest, handleListOffsetRequest, handleDescribeProducersRequest.
     """
-    if isinstance(message, Produce):
-        batches = message.partition_data
-        several = len(batches) > 1
-        return Errors.NONE if several else produce_error(message, batches[0], image)
-    if isinstance(message, Fetch):
-        partitions = message.partitions
-        several = len(partitions) > 1
-        return Errors.NONE if several else fetch_error(message, partitions[0].partition, image)
-    if isinstance(message, ListOffsets):
-        asked = message.partitions
-        several = len(asked) > 1
-        return Errors.NONE if several else offsets_error(asked[0].partition, image)
-    if not api_of(message).by_name:
+    if has_several_parts(message):
         return Errors.NONE
-    return _missing_error(_partition_of(message), image, by_id=False)
-
-
-def _partition_of(message: Message) -> str:
-    assert isinstance(message, DescribeProducers), message
-    return message.partition
+    if isinstance(message, Produce):
+        return produce_error(message, message.partition_data[0], image)
+    if isinstance(message, Fetch):
+        return fetch_error(message, message.partitions[0].partition, image)
+    if isinstance(message, ListOffsets):
+        return offsets_error(message.partitions[0].partition, image)
+    if isinstance(message, DescribeProducers):
+        return offsets_error(message.partition, image)
+    return Errors.NONE
 
 
 def produce_error(request: Produce, batch: PartitionProduceData, image: Image) -> Errors:

@@ -10,7 +10,6 @@ that Kafka begins to place a topic at a random broker: here the first running on
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -38,12 +37,10 @@ from kipviz.messages.cluster.topic_deletion import (
     DeleteTopicState,
 )
 from kipviz.messages.errors import Errors
-from kipviz.records.placement import INTERNAL_TOPICS, index_of, topic_of
+from kipviz.records.placement import INTERNAL_TOPICS, index_of, topic_of, why_invalid_name
 from kipviz.settings import broker_configs
 
 PARTITIONS_MAX = 10_000  # ReplicationControlManager.MAX_PARTITIONS_PER_BATCH
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
-_NAME_MAX = 249  # Topic.MAX_NAME_LENGTH
 _CLUSTER_METADATA = "__cluster_metadata"
 DUPLICATE = "Duplicate topic name."
 UNKNOWN = "This server does not host this topic-partition."
@@ -79,6 +76,8 @@ def on_create_topics(
     made: list[NewTopic] = []
     results: list[CreatableTopicResult] = []
     too_many = _count_partitions(request) > PARTITIONS_MAX
+    # A topic that the spec places has its id from there.
+    placed = {each.topic_id for each in on.controller.placed}
     for topic in request.topics:
         try:
             if counts[topic.name] > 1:
@@ -86,7 +85,7 @@ def on_create_topics(
             if too_many:
                 why = "Excessively large number of partitions per request."
                 raise TopicRefusedError(Errors.POLICY_VIOLATION, why)
-            new = _new_topic(topic, len(made), on)
+            new = _new_topic(topic, sum(each.topic_id not in placed for each in made), on)
         except TopicRefusedError as refused:
             result = CreatableTopicResult(topic.name, refused.error, error_message=refused.why)
         else:
@@ -119,7 +118,7 @@ def _count_partitions(request: CreateTopics) -> int:
 
 
 def _new_topic(topic: CreatableTopic, before: int, on: Context) -> NewTopic:
-    """Return the topic that is created, the one after `before` others of the request.
+    """Return the topic that is created, the one after `before` others of the request that get a new id.
 
     Raises:
         TopicRefusedError: if it is not.
@@ -150,16 +149,7 @@ def _check_name(name: str, on: Context) -> None:
     if name == _CLUSTER_METADATA:
         why = f"Creation of internal topic {name} is prohibited."
         raise TopicRefusedError(Errors.INVALID_REQUEST, why)
-    wrong = ""
-    if not name:
-        wrong = "the empty string is not allowed"
-    elif name in (".", ".."):
-        wrong = f"'{name}' is not allowed"
-    elif len(name) > _NAME_MAX:
-        wrong = f"the length of '{name}' is longer than the max allowed length {_NAME_MAX}"
-    elif not _NAME.fullmatch(name):
-        wrong = f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
-    if wrong:
+    if wrong := why_invalid_name(name):
         raise TopicRefusedError(Errors.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {wrong}")
     unified = name.replace(".", "_")
     like = (t for t in (*on.image.topic_ids, *INTERNAL_TOPICS) if t.replace(".", "_") == unified)

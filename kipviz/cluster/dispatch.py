@@ -148,8 +148,6 @@ _PARTED = frozenset(
     if api.shard in (Shard.GROUPS, Shard.KEYS, Shard.TRANSACTIONS, Shard.PARTITIONS)
     or issubclass(api.request, InitProducerId)
 )
-# Requests to share coordinators, which may be about several share-partitions.
-_OF_STATES = frozenset(api.request for api in APIS if api.shard is Shard.KEYS)
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
@@ -187,8 +185,7 @@ def request(
     if names_several(message):
         apis = role_as(role, KafkaApis)
         return several_groups.on_several_groups(apis, message, reply_to, on)
-    if type(message) in _OF_STATES and has_several_parts(message):
-        assert isinstance(message, StatesRequest)
+    if has_several_parts(message) and isinstance(message, StatesRequest):
         return several_states.on_several_states(role_as(role, KafkaApis), message, reply_to, on)
     return HANDLERS[type(message)](role, message, reply_to, on)
 

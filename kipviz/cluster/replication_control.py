@@ -11,7 +11,6 @@ NOT MODELLED: the time until each broker learns of a change; topics that brokers
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kipviz.brokers.context import NOBODY, Controller, Image, Leadership, NewTopic
@@ -196,7 +195,11 @@ def delete_topic(turn: Turn, topic: str) -> None:
         turn.logs = turn.logs.set(partition, PartitionLog(partition))
     topic_id = turn.image.topic_ids[topic]
     ids = turn.image.topic_ids.without(topic)
-    turn.image = _drop_configs(turn.image, topic).but(leaders=leaders, topic_ids=ids)
+    # The spec has the configs of its topics; such a topic may be created again as it is there.
+    image = (
+        _drop_configs(turn.image, topic) if topic in dict(turn.image.topic_configs) else turn.image
+    )
+    turn.image = image.but(leaders=leaders, topic_ids=ids)
     turn.events.append(TopicDeleted(topic, topic_id))
     for partition, held in gone.items():
         _resign(turn, held.leader, partition)
@@ -205,9 +208,7 @@ def delete_topic(turn: Turn, topic: str) -> None:
 
 
 def _drop_configs(image: Image, topic: str) -> Image:
-    """Return the metadata without the configs that a topic was given when it was created."""
-    if topic not in dict(image.topic_configs):
-        return image
+    """Return the metadata without the configs of a topic."""
     return image.but(
         topic_configs=tuple(each for each in image.topic_configs if each[0] != topic),
         dead_letter_topics=tuple(t for t in image.dead_letter_topics if t != topic),
@@ -238,8 +239,8 @@ def create_topic(turn: Turn, new: NewTopic) -> None:
 
 def _add_topic(turn: Turn, new: NewTopic) -> None:
     """Add a topic to the metadata, with its configs."""
-    image = turn.image
     made = new.topic_id not in dict(turn.spec.topic_ids).values()
+    image = _drop_configs(turn.image, new.name) if made else turn.image
     image = image.but(
         topic_ids=image.topic_ids.set(new.name, new.topic_id),
         topics_created=image.topics_created + made,
@@ -266,17 +267,10 @@ def placed_topic(spec: ClusterSpec, topic: str) -> NewTopic:
     return NewTopic(topic, dict(spec.topic_ids)[topic], replicas)
 
 
-@lru_cache(maxsize=256)
-def _controller(
-    brokers: tuple[int, ...], up: tuple[int, ...], placed: tuple[NewTopic, ...]
-) -> Controller:
-    return Controller(brokers, up, placed)
-
-
 def controller_of(spec: ClusterSpec, up: tuple[int, ...]) -> Controller:
     """Return what the controller knows besides the image; `up` are the running brokers."""
     placed = tuple(placed_topic(spec, topic) for topic in spec.later_topics)
-    return _controller(spec.brokers, up, placed)
+    return Controller(spec.brokers, up, placed)
 
 
 def _tell_of_deletion(turn: Turn, topic: str, topic_id: str) -> None:

@@ -124,11 +124,8 @@ def narrow_to_broker(message: Message, image: Image) -> Message:
         return _groups_of_coordinator(message, image)
     if isinstance(message, Produce) and len(message.partition_data) > 1:
         return message.but(partition_data=_parts_of_leader(message.partition_data, image))
-    if isinstance(message, ListOffsets) and len(message.partitions) > 1:
-        return message.but(partitions=_parts_of_leader(message.partitions, image))
-    if isinstance(message, Fetch) and len(message.partitions) > 1:
-        return message.but(partitions=_parts_of_leader(message.partitions, image))
-    if isinstance(message, TxnShareAcknowledge | ShareFetch) and len(message.partitions) > 1:
+    parted = ListOffsets | Fetch | TxnShareAcknowledge | ShareFetch
+    if isinstance(message, parted) and len(message.partitions) > 1:
         return message.but(partitions=_parts_of_leader(message.partitions, image))
     return message
 
@@ -156,27 +153,19 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
         case OffsetCommit() | TxnOffsetCommit():
             left = tuple(o for o in message.offsets if topic_of(o.partition) not in topics)
             return message.but(offsets=left)
-        case Metadata():
+        case Metadata() | DeleteShareGroupOffsets():
             return message.but(topics=tuple(t for t in message.topics if t not in topics))
-        case DeleteRecords():
-            others = (p for p in message.partitions if topic_of(p.partition) not in topics)
-            return message.but(partitions=tuple(others))
         case CreateTopics() | CreatePartitions() | DeleteTopics():
             return message.but(topics=tuple(t for t in message.topics if t.name not in topics))
         case AlterShareGroupOffsets():
             starts = tuple(s for s in message.starts if topic_of(s[0]) not in topics)
             return message.but(starts=starts)
-        case DeleteShareGroupOffsets():
-            return message.but(topics=tuple(t for t in message.topics if t not in topics))
         case Produce():
             kept = (b for b in message.partition_data if topic_of(b.partition) not in topics)
             return message.but(partition_data=tuple(kept))
-        case ListOffsets():
-            may_see = (p for p in message.partitions if topic_of(p.partition) not in topics)
-            return message.but(partitions=tuple(may_see))
-        case Fetch() | ShareFetch():
-            may_read = (p for p in message.partitions if topic_of(p.partition) not in topics)
-            return message.but(partitions=tuple(may_read))
+        case DeleteRecords() | ListOffsets() | Fetch() | ShareFetch():
+            others = (p for p in message.partitions if topic_of(p.partition) not in topics)
+            return message.but(partitions=tuple(others))
         case _:
             raise AssertionError(f"{type(message).__name__} is served as a whole or not at all")
 
@@ -296,14 +285,13 @@ def _of_transactions(
 
 def _of_states(request: StatesRequest, answers: tuple[PartResults, ...]) -> Message | None:
     """Return the response for all share-partitions of a request, in its order, once all results are there."""
-    kind = api_of(request).response
+    if len(answers) < len(request.partitions):
+        return None
     there = {}
     for answer in answers:
         assert isinstance(answer, StatesResponse), answer
         there[answer.key] = answer.only
-    if len(answers) < len(request.partitions):
-        return None
-    return kind(tuple(there[part.key] for part in request.partitions))
+    return api_of(request).response(tuple(there[part.key] for part in request.partitions))
 
 
 def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:

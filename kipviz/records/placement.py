@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 TRANSACTION_STATE = "__transaction_state"
 CONSUMER_OFFSETS = "__consumer_offsets"
 SHARE_GROUP_STATE = "__share_group_state"
 INTERNAL_TOPICS = (TRANSACTION_STATE, CONSUMER_OFFSETS, SHARE_GROUP_STATE)
+TOPIC_NAME_MAX = 249  # Topic.MAX_NAME_LENGTH
+_LEGAL_CHARS = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def java_hash(text: str) -> int:
@@ -30,6 +33,19 @@ def partition_for(key: str, partitions: int) -> int:
 
 
 @lru_cache(maxsize=4096)
+def why_invalid_name(topic: str) -> str:
+    """Return why no topic can have a name, "" if one can. Source: org.apache.kafka.common.internals.Topic.validate."""
+    if not topic:
+        return "the empty string is not allowed"
+    if topic in (".", ".."):
+        return f"'{topic}' is not allowed"
+    if len(topic) > TOPIC_NAME_MAX:
+        return f"the length of '{topic}' is longer than the max allowed length {TOPIC_NAME_MAX}"
+    if not _LEGAL_CHARS.fullmatch(topic):
+        return f"'{topic}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    return ""
+
+
 def topic_of(partition: str) -> str:
     """Return the topic of a partition name: output-A-0 gives output-A."""
     return partition.rpartition("-")[0]

@@ -71,6 +71,11 @@ def parse_point(words: str) -> RunPoint:
     return RunPoint(happens, after, before, delivery)
 
 
+def is_condition(point: RunPoint) -> bool:
+    """Return whether a point has words of a condition alone: what happens, or "after" what."""
+    return not (point.before or (point.after and point.happens))
+
+
 def condition_of(words: str) -> str:
     """Return the condition that a run continues to: "PREPARE_COMMIT", or "after PREPARE_COMMIT".
 
@@ -78,7 +83,7 @@ def condition_of(words: str) -> str:
         ValueError: if the words name something that happens there, too, or there are none.
     """
     point = parse_point(words.strip())
-    if point.before or (point.after and point.happens):
+    if not is_condition(point):
         raise ValueError(
             f"A run continues until a condition holds, such as PREPARE_COMMIT; {words.strip()!r} also says what happens "
             "there: fault_at() lets it happen."

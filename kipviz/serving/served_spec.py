@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from kipviz.cluster.model import ClusterModel
@@ -16,6 +15,7 @@ from kipviz.records.placement import (
     INTERNAL_TOPICS,
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
+    why_invalid_name,
 )
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
@@ -24,7 +24,6 @@ from kipviz.scenarios.served_scenario import served_scenario
 # Only the user injects faults: as many as they like.
 ANY_NUMBER = 2**31 - 1
 INTERNAL_PARTITIONS = 5
-_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # Topic.LEGAL_CHARS, Topic.MAX_NAME_LENGTH
 
 
 def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> ClusterSpec:
@@ -45,7 +44,7 @@ def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> Clus
     """
     sizes = dict(topics) if isinstance(topics, dict) else dict.fromkeys(topics, 1)
     for topic, size in sizes.items():
-        if not isinstance(topic, str) or not _TOPIC.fullmatch(topic) or topic in (".", ".."):
+        if not isinstance(topic, str) or why_invalid_name(topic):
             raise ValueError(
                 f"a topic's name must have 1 to 249 letters, digits, '.', '_' or '-', not {topic!r}"
             )

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers import topic_administration
 from kipviz.brokers.authorizer import Acl
-from kipviz.brokers.context import Controller, ReplyTo
+from kipviz.brokers.context import Controller, NewTopic, ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.apis.rights import Operation, Resource
@@ -53,6 +53,14 @@ def test_a_topic_is_placed_over_the_running_brokers_and_has_an_id_of_its_own():
         ("b", 1, 1),
     ]
     assert [r.topic_id for r in results] == [first.topic_id, second.topic_id]
+
+
+def test_a_topic_that_the_spec_places_takes_no_id_of_a_new_one():
+    placed = NewTopic("later", "placedplacedplacedplag", ((1,),))
+    on = on_desk(Controller((1, 2, 3), (1, 2, 3), (placed,)))
+    first = created(CreatableTopic("later"), CreatableTopic("new"), on=on)
+    assert first.creates[0] == placed
+    assert first.creates[1].topic_id == topic_administration.make_topic_id(0)
 
 
 def test_a_broker_that_is_down_is_the_last_replica_and_leads_nothing():

@@ -195,3 +195,18 @@ def test_the_leader_rejects_a_batch_above_max_message_bytes(size, error):
     (topic,) = answer(caller, APIS[PRODUCE].response, 9)["Responses"]
     assert topic["PartitionResponses"][0]["ErrorCode"] == NOT_LEADER_OR_FOLLOWER
     assert not cluster.lines
+
+
+@pytest.mark.parametrize(("sizes", "error"), [((LARGEST + 1, 200), 0), ((200, LARGEST + 1), 10)])
+def test_of_a_partition_that_is_named_twice_the_last_batch_counts(sizes, error):
+    """KafkaApis.handleProduceRequest puts the batches into a map by partition."""
+    cluster = make_cluster()
+    leader = cluster.world.image.leader_of("orders-0")
+    parts = tuple({"Index": 0, "Records": of_size(size)} for size in sizes)
+    caller = cluster.connect(leader)
+    topics = ({"Name": "orders", "PartitionData": parts},)
+    cluster.feed(caller, frame(PRODUCE, 9, Acks=-1, TopicData=topics))
+    (topic,) = answer(caller, APIS[PRODUCE].response, 9)["Responses"]
+    assert [each["ErrorCode"] for each in topic["PartitionResponses"]] == [error]
+    assert len(cluster.world.logs["orders-0"].batches) == (0 if error else 1)
+    assert not cluster.lines

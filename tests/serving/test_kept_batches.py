@@ -1,6 +1,6 @@
 """A client reads the bytes that a client sent, as long as their batch can be read, and none that are another's."""
 
-from kipviz.brokers.logs.partition_log import PartitionLog, append
+from kipviz.brokers.logs.partition_log import PartitionLog, append, delete_records
 from kipviz.recordings.files.segments import batches
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.serving import served_cluster
@@ -71,6 +71,17 @@ def test_bytes_are_forgotten_with_their_batch_and_requests_without_one_the_secon
     assert kept.find("orders-0", batch(0, "a")) is None
     assert kept.find("orders-0", batch(2, "lost")) is None
     assert kept.size == len(data["b"]) + OVERHEAD
+
+
+def test_a_batch_keeps_its_bytes_if_records_up_to_its_middle_are_deleted():
+    kept = KeptBatches()
+    data = made_logs.batch(0, ((b"key", b"a"), (b"key", b"b"), (b"key", b"c")))
+    three = Batch(0, (DataRecord("a"), DataRecord("b"), DataRecord("c")))
+    kept.arrive("orders-0", three, data)
+    log = append(PartitionLog("orders-0"), three)
+    kept.keep("orders-0", log.batches[0], data)
+    kept.retain((delete_records(log.but(high_watermark=3), 1),))
+    assert kept.find("orders-0", log.batches[0]) == data
 
 
 def test_the_model_keeps_of_a_long_value_its_start_its_size_and_its_checksum():

@@ -136,6 +136,14 @@ def test_a_topic_of_the_same_name_is_another_one(server, admin):
     assert server.records("orders-0") == ()
 
 
+def test_a_topic_that_is_created_again_has_no_configs_of_the_deleted_one():
+    cluster = cluster_of({"orders": 1}).but(min_insync_replicas=(("orders", 2),))
+    with kipviz.serve(cluster) as served, contextlib.closing(python_admin(served)) as client:
+        client.delete_topics(["orders"])
+        client.create_topics([NewTopic("orders", 1, 1)])
+        assert served.cluster.world.image.min_insync_replicas == ()
+
+
 def test_a_creation_is_a_step_that_is_lost_gone_back_over_and_replayed(server, admin, tmp_path):
     server.rule("lose the 1st CreateTopicsResponse")
     before = server.step

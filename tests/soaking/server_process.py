@@ -49,7 +49,7 @@ class ServerProcess:
             )
         self._seen = psutil.Process(self._process.pid)
         self._lock = threading.Lock()
-        self.slowest_s = 0.0
+        self.slowest_s = self._waited_s = 0.0
         assert self._process.stdout is not None
         said = json.loads(self._process.stdout.readline())
         servers = said["bootstrap_servers"].split(",")
@@ -102,7 +102,10 @@ class ServerProcess:
 
         Zero where the system does not tell it. From /proc/PID/schedstat of Linux.
         """
-        return max(_run_queue_s(self._process.pid), _run_queue_s(os.getpid()))
+        # A thread that has ended takes its waits with it, and the clock of a soak must not jump.
+        now = max(_run_queue_s(self._process.pid), _run_queue_s(os.getpid()))
+        self._waited_s = max(self._waited_s, now)
+        return self._waited_s
 
     def errors(self) -> str:
         """Return what the server wrote to stderr."""

@@ -202,6 +202,9 @@ def test_a_run_ends_where_what_was_wanted_came_about_or_says_that_it_did_not() -
     assert "PREPARE_COMMIT" in stepper._line.steps[-1]["sentence"]
     with pytest.raises(ValueError, match="did not happen before the run ended"):
         at(15).run_until("PREPARE_ABORT")
+    # Words of a sentence are searched for as they are, although they have words of the grammar of points.
+    with pytest.raises(ValueError, match="“runs it after its restart” did not happen before"):
+        at(15).run_until("runs it after its restart")
     with pytest.raises(ValueError, match="A seed must be a whole number"):
         at(15).run_on(seed="7")  # type: ignore[arg-type]
 

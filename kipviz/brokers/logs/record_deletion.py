@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kipviz.brokers import deleted_topics
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.handling import takes
@@ -78,9 +79,7 @@ def _checks(each: DeleteRecordsPartition, on: Context) -> Iterator[Check]:
     )
     users = topic not in INTERNAL_TOPICS
     yield compare("topic of a user", topic, users, users, Errors.INVALID_TOPIC_EXCEPTION)
-    leader = on.image.leader_of(partition)
-    here = leader == on.broker
-    yield compare("leader", on.broker, leader, here, Errors.NOT_LEADER_OR_FOLLOWER)
+    yield deleted_topics.leader_check(partition, on)
     compacted = is_only_compacted(dict(on.image.topic_configs).get(topic, ()))
     yield compare(
         "records may be deleted", None, not compacted, not compacted, Errors.POLICY_VIOLATION

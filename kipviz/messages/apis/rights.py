@@ -66,6 +66,9 @@ READ_TOPIC = Need(Operation.READ, Resource.TOPIC)
 READ_EACH = Need(Operation.READ, Resource.TOPIC, each=True)
 DESCRIBE_EACH = Need(Operation.DESCRIBE, Resource.TOPIC, each=True)
 WRITE_EACH = Need(Operation.WRITE, Resource.TOPIC, each=True)
+DELETE_TOPIC = Need(
+    Operation.DELETE, Resource.TOPIC, "ControllerApis.deleteTopics", each=True, or_on_cluster=True
+)
 WRITE_ADDED = Need(Operation.WRITE, Resource.TOPIC, users_topics=True)
 # The topics of a heartbeat: a member without this right must not learn that they exist.
 DESCRIBE_TOPIC = Need(Operation.DESCRIBE, Resource.TOPIC)

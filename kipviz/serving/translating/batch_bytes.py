@@ -161,7 +161,12 @@ class KeptBatches:
         for log in logs:
             found.setdefault(log.name, []).append(log)
         for partition, kept in self._kept.items():
-            spans = [range(log.start_offset, log.end_offset) for log in found.get(partition, ())]
+            # A batch stays whole if records are deleted up to its middle.
+            spans = [
+                range(log.batches[0].base_offset, log.end_offset)
+                for log in found.get(partition, ())
+                if log.batches
+            ]
             for offset in [each for each in kept if not any(each in span for span in spans)]:
                 self.size -= _size(kept.pop(offset)[1])
         stale = [key for key in self._arrived if key in self._before_last]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from enum import IntEnum
 
 
@@ -20,14 +19,3 @@ class FurtherErrors(IntEnum):
     UNSUPPORTED_ASSIGNOR = 112
     # The client has reached another cluster or broker than it meant (KIP-1242).
     REBOOTSTRAP_REQUIRED = 129
-
-
-_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-
-
-def is_valid_name(topic: str) -> bool:
-    """Return whether a topic may have a name; others are rejected with INVALID_TOPIC_EXCEPTION.
-
-    Source: org.apache.kafka.common.internals.Topic.validate.
-    """
-    return topic not in (".", "..") and _TOPIC_NAME.fullmatch(topic) is not None

@@ -23,8 +23,9 @@ from kipviz.records.placement import (
     SHARE_GROUP_STATE,
     index_of,
     topic_of,
+    why_invalid_name,
 )
-from kipviz.serving.translating.further_errors import FurtherErrors, is_valid_name
+from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.reply_context import HOST, Asked, ClientRequest, Desk, Replies
 from kipviz.settings.broker_configs import TRANSACTION_VERSION
 
@@ -177,7 +178,7 @@ def _topic(name: str, topic_id: str, error: Errors, desk: Desk) -> Struct:
     leaders = desk.image.leaders
     mine = sorted((p for p in leaders if topic_of(p) == name), key=index_of)
     code: int = error
-    if not is_valid_name(name):
+    if why_invalid_name(name):
         code = Errors.INVALID_TOPIC_EXCEPTION
     elif not mine and not error:
         code = Errors.UNKNOWN_TOPIC_OR_PARTITION

@@ -17,8 +17,7 @@ from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.records.batches import NO_TIMESTAMP
-from kipviz.records.placement import topic_of
-from kipviz.serving.translating.further_errors import is_valid_name
+from kipviz.records.placement import topic_of, why_invalid_name
 from kipviz.serving.translating.reply_context import (
     Asked,
     ClientRequest,
@@ -79,7 +78,7 @@ def _producers(told: DescribeProducersResponse, index: int, desk: Desk) -> Struc
         )
 
     error: int = told.error
-    if not is_valid_name(topic_of(told.partition)):
+    if why_invalid_name(topic_of(told.partition)):
         error = Errors.INVALID_TOPIC_EXCEPTION  # KafkaApis.checkValidTopic
     return {
         "PartitionIndex": index,

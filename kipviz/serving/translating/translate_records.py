@@ -95,8 +95,10 @@ def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """
     (message,) = messages
     assert isinstance(message, Produce)
-    said, parts = request.said, tuple(_parts(request))
-    transactional = any(part.batch is not None and part.batch.transactional for part in parts)
+    said, named = request.said, tuple(_parts(request))
+    transactional = any(part.batch is not None and part.batch.transactional for part in named)
+    # KafkaApis.handleProduceRequest: of a partition that is named twice, the last batch counts.
+    parts = tuple({part.partition or (part.topic, part.index): part for part in named}.values())
     if transactional and said["TransactionalId"] is None:
         # KafkaApis.handleProduceRequest: the error is that of each partition.
         parts = _reject_all(parts, Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -106,10 +108,8 @@ def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
             for p in parts
         )
     valid = tuple(part for part in parts if part.batch is not None)
-    sent = {part.partition for part in valid}
-    message = message.but(
-        partition_data=tuple(each for each in message.partition_data if each.partition in sent)
-    )
+    decoded = {each.partition: each for each in message.partition_data}
+    message = message.but(partition_data=tuple(decoded[part.partition] for part in valid))
     for part, each in zip(valid, message.partition_data, strict=True):
         log = request.desk.world.logs.get(part.partition)
         if log is not None:
@@ -133,7 +133,7 @@ def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
                     raise Refused(f"a batch with acks=0 is rejected with error code {code}")
         return None
 
-    return Asked((message,) if sent else (), answer, is_answered=said["Acks"] != 0)
+    return Asked((message,) if valid else (), answer, is_answered=said["Acks"] != 0)
 
 
 def _reject_all(parts: tuple[_Part, ...], error: Errors) -> tuple[_Part, ...]:

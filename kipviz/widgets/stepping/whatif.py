@@ -30,7 +30,7 @@ from kipviz.core.outside.validation import text
 from kipviz.core.traces.trace import Node, Trace
 from kipviz.messages.events import MessageDelivered, RecordsMoved, TransactionMoved
 from kipviz.properties.verdict import BROKEN
-from kipviz.scenarios.run_points import CONDITIONS, condition_of
+from kipviz.scenarios.run_points import CONDITIONS, condition_of, is_condition, parse_point
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import ORDER
 from kipviz.views.choices import Choices, action_of
@@ -381,10 +381,12 @@ def _read_condition(command: Command) -> tuple[str, Asked]:
         raise ValueError(f"What to run until must be one of {', '.join(CONDITIONS)}, not {kind!r}.")
     if not isinstance(words, str) or not words.strip():
         raise ValueError("Say what to run until: a message, a state, a property or some words.")
-    # Words of a sentence are searched for as they are; names follow the grammar of points.
-    wanted = words.strip() if kind == "text" else condition_of(words)
-    chosen = _FOUND.values() if kind == "any" else [_FOUND[kind]]
-    asks = [found(wanted.lower()) for found in chosen]
+    # Words of a sentence are searched for as they are, with "after" and "before"; names follow the grammar of points.
+    text = words.strip()
+    as_text = kind == "text" or (kind == "any" and not is_condition(parse_point(text)))
+    wanted = text if as_text else condition_of(text)
+    chosen = _FOUND if kind == "any" else (kind,)
+    asks = [_FOUND[each]((text if each == "text" else wanted).lower()) for each in chosen]
     return wanted, lambda before, node: any(ask(before, node) for ask in asks)
 
 

@@ -6,7 +6,7 @@ from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.cluster.topic_creation import CONTROLLER, POLICIES, TIMEOUT_MS
 from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.legal_errors import Never, at
-from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.apis.rights import DELETE_TOPIC
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.cluster import topic_deletion as model
 from kipviz.messages.errors import Errors
@@ -111,15 +111,7 @@ APIS = (
         response_bytes=Kind(DELETE_TOPICS_RESPONSE, _encode_deleted),
         role=Role.KAFKA_APIS,
         shard=Shard.BROKER,
-        needs=(
-            Need(
-                Operation.DELETE,
-                Resource.TOPIC,
-                "ControllerApis.deleteTopics",
-                each=True,
-                or_on_cluster=True,
-            ),
-        ),
+        needs=(DELETE_TOPIC,),
         refusal=_refuse,
         topics=_names,
         error_place=ErrorPlace(
