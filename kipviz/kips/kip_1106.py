@@ -24,7 +24,7 @@ KIP = Kip(
             note="for members that join, where records have timestamps (stamps); clients and brokers share one clock",
         ),
         Row(
-            "ListOffsets by a time",
+            "ListOffsets with a timestamp",
             "The leader returns the offset of the first record with that timestamp or a later one, "
             "below the end that the consumer may read to. If there is none, it returns -1.",
             MODELLED,
