@@ -15,7 +15,7 @@ from tests.widgets import flow
 
 pytestmark = pytest.mark.browser
 
-KEYS_JS = Path(__file__).parents[2] / "kipviz" / "widgets" / "front" / "src" / "keys.js"
+KEYS_JS = Path(__file__).parents[2] / "kipviz" / "widgets" / "front" / "src" / "frame" / "keys.js"
 KEYS = [
     key
     for row in re.findall(r"keys: \[(.*?)\]", KEYS_JS.read_text(encoding="utf-8").replace('"["', "<").replace('"]"', ">"))

@@ -1,6 +1,6 @@
 """What the page makes of a payload, in Python: lines of branches, and the picture at a step.
 
-The same as `front/src/line.js`, written from the description of the payload, so that a branch can
+The same as `front/src/lines/line.js`, written from the description of the payload, so that a branch can
 be compared with the whole line told anew.
 """
 

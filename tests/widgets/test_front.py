@@ -21,6 +21,19 @@ FRONT = WIDGETS / "front"
 LIMIT = 203_000
 # Every table of a notebook carries it.
 RESULTS_LIMIT = 16_000
+# Lowest first: a file imports only its own room and rooms before it. The pages, in no room, import all of them.
+ROOMS = [
+    "styles",
+    "dom",
+    "lines",
+    "frame",
+    "sharing",
+    "drawing",
+    "cards",
+    "learning",
+    "choices",
+    "tables",
+]
 
 
 def sources() -> list[str]:
@@ -83,6 +96,43 @@ def test_every_source_file_can_be_read_in_one_sitting():
         name: n for name in sources() if (n := len((FRONT / name).read_text().splitlines())) > 600
     }
     assert long == {}
+
+
+def imports() -> dict[str, set[str]]:
+    """Each source file of the page, with the source files that it imports."""
+    found = {}
+    for path in (FRONT / "src").rglob("*.js"):
+        names = re.findall(r'^import .*?from "(\.[^"]+)"', path.read_text("utf-8"), re.MULTILINE)
+        inside = [(path.parent / name).resolve().relative_to(FRONT / "src") for name in names]
+        found[path.relative_to(FRONT / "src").as_posix()] = {name.as_posix() for name in inside}
+    return found
+
+
+def test_the_sources_stand_in_rooms_of_at_most_a_dozen_files():
+    folders = [path for path in (FRONT / "src").iterdir() if path.is_dir()]
+    assert sorted(folder.name for folder in folders) == sorted(ROOMS)
+    sizes = {folder.name: len(list(folder.iterdir())) for folder in folders}
+    assert {room: size for room, size in sizes.items() if size > 12} == {}
+    pages = {path.name for path in (FRONT / "src").iterdir() if path.is_file()}
+    assert pages == {"compare.js", "index.js", "results.js", "stepper.js"}
+
+
+def test_a_source_file_imports_only_its_own_room_and_rooms_before_it():
+    place = {room: n for n, room in enumerate(ROOMS)}
+    upward = [
+        (name, other)
+        for name, others in imports().items()
+        for other in others
+        if place.get(other.split("/")[0], len(ROOMS)) > place.get(name.split("/")[0], len(ROOMS))
+    ]
+    assert upward == []
+
+
+def test_no_source_file_imports_itself_through_others():
+    left = imports()
+    while free := {name for name, others in left.items() if not others & set(left)}:
+        left = {name: others for name, others in left.items() if name not in free}
+    assert left == {}
 
 
 def test_the_names_that_the_bundler_shortens_are_in_no_payload():

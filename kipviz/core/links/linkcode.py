@@ -14,7 +14,7 @@
     bits      of each step its choice in Rice's code with k low bits, then
               of each step the first two bits of its world's mark
 
-The page writes the same letters without a kernel (`widgets/front/src/permalink.js`), so nothing here depends on a
+The page writes the same letters without a kernel (`widgets/front/src/sharing/permalink.js`), so nothing here depends on a
 compression library whose output could differ. A step takes about four bits.
 """
 

@@ -74,7 +74,7 @@ const bundled = (entry) => build({
 });
 const stepper = await bundled("index.js");
 const results = await bundled("results.js"); // tables of a notebook, without the stepper
-// In the order of src/sheet.js; a saved page allows this style sheet by its hash.
+// In the order of src/styles/sheet.js; a saved page allows this style sheet by its hash.
 const sheet = ["style.css", "narrow.css", "cards.css", "tools.css", "why.css", "print.css"].map((name) => minified.get(name)).join("");
 const header = (name) =>
   `// kipviz ${name}, built from kipviz/widgets/front by \`make front\`; do not edit.\n` +

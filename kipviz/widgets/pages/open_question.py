@@ -1,6 +1,6 @@
 """What a reader may see of a story before its question was answered: nothing that tells the answer.
 
-The page does the same in the browser (front/src/question.js); here it serves titles, stored pictures and words.
+The page does the same in the browser (front/src/learning/question.js); here it serves titles, stored pictures and words.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A stepper's answers to "why": which steps set a value, and what is blocked.
 
-The page does the same in the browser (`front/src/why.js`); this is for a notebook's cell.
+The page does the same in the browser (`front/src/drawing/why.js`); this is for a notebook's cell.
 """
 
 from __future__ import annotations

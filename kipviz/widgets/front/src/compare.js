@@ -1,17 +1,17 @@
 // Two runs side by side, stepped together. Which steps belong together comes from Python; here both
 // diagrams get the same rows, so that a side which waits shows a gap and neither runs ahead.
 
-import { Cards } from "./cards.js";
-import { Keyed, aria, h, s, show, text } from "./dom.js";
-import { Frame, cardsOf, lanesButton, lanesOf } from "./frame.js";
-import { DesignChip, Verdicts } from "./header.js";
-import { Lines, backward, onward, titleOf } from "./line.js";
-import { Overview } from "./overview.js";
-import { Drawer } from "./panels.js";
-import { Sentence } from "./sentence.js";
-import { Sequence } from "./sequence.js";
-import { Transport } from "./transport.js";
-import { STATE_MARK, STATE_WORD } from "./words.js";
+import { Cards } from "./cards/cards.js";
+import { Keyed, aria, h, s, show, text } from "./dom/dom.js";
+import { Frame, cardsOf, lanesButton, lanesOf } from "./frame/frame.js";
+import { DesignChip, Verdicts } from "./frame/header.js";
+import { Lines, backward, onward, titleOf } from "./lines/line.js";
+import { Overview } from "./drawing/overview.js";
+import { Drawer } from "./frame/panels.js";
+import { Sentence } from "./drawing/sentence.js";
+import { Sequence } from "./drawing/sequence.js";
+import { Transport } from "./frame/transport.js";
+import { STATE_MARK, STATE_WORD } from "./dom/words.js";
 
 const MARKED_ROWS = 80; // how far above the cursor differences are marked in the diagrams
 

@@ -1,8 +1,8 @@
 // kipviz stepper: an anywidget. The trace is sent once; stepping never asks the kernel.
 
 import { Compare } from "./compare.js";
-import { h, reason } from "./dom.js";
-import { sheet } from "./sheet.js";
+import { h, reason } from "./dom/dom.js";
+import { sheet } from "./styles/sheet.js";
 import { Stepper } from "./stepper.js";
 
 const FORMAT = 1;

@@ -1,8 +1,8 @@
 // A result in a notebook: headings, paragraphs, tables and counterexamples. A run is opened by Python.
 
-import { h, press } from "./dom.js";
-import { Grid } from "./grid.js";
-import style from "./results.css";
+import { h, press } from "./dom/dom.js";
+import { Grid } from "./tables/grid.js";
+import style from "./styles/results.css";
 
 // So many px has a stepper that is more than its frame.
 const DRAWN = 200;

@@ -1,28 +1,28 @@
 // The stepper: one payload, its lines, and a cursor.
 
-import { Beliefs } from "./beliefs.js";
-import { Bytes } from "./bytes.js";
-import { Cards } from "./cards.js";
-import { Choices } from "./choices.js";
-import { Find } from "./find.js";
-import { Table } from "./table.js";
-import { Tree } from "./tree.js";
-import { attr, h, show, text } from "./dom.js";
-import { Frame, lanesButton, lanesOf, sinceOf } from "./frame.js";
-import { DesignChip, Verdicts } from "./header.js";
-import { Lesson } from "./lesson.js";
-import { Lines, ending, lengthen, parting } from "./line.js";
-import { Live } from "./live.js";
-import { Menu } from "./menu.js";
-import { Overview } from "./overview.js";
-import { Question } from "./question.js";
-import { Sentence } from "./sentence.js";
-import { Sequence } from "./sequence.js";
-import { Share } from "./share.js";
-import { Transport } from "./transport.js";
-import { Views } from "./views.js";
-import { WhatIf } from "./whatif.js";
-import { Trail } from "./why.js";
+import { Beliefs } from "./cards/beliefs.js";
+import { Bytes } from "./tables/bytes.js";
+import { Cards } from "./cards/cards.js";
+import { Choices } from "./choices/choices.js";
+import { Find } from "./tables/find.js";
+import { Table } from "./tables/table.js";
+import { Tree } from "./choices/tree.js";
+import { attr, h, show, text } from "./dom/dom.js";
+import { Frame, lanesButton, lanesOf, sinceOf } from "./frame/frame.js";
+import { DesignChip, Verdicts } from "./frame/header.js";
+import { Lesson } from "./learning/lesson.js";
+import { Lines, ending, lengthen, parting } from "./lines/line.js";
+import { Live } from "./frame/live.js";
+import { Menu } from "./choices/menu.js";
+import { Overview } from "./drawing/overview.js";
+import { Question } from "./learning/question.js";
+import { Sentence } from "./drawing/sentence.js";
+import { Sequence } from "./drawing/sequence.js";
+import { Share } from "./sharing/share.js";
+import { Transport } from "./frame/transport.js";
+import { Views } from "./cards/views.js";
+import { WhatIf } from "./choices/whatif.js";
+import { Trail } from "./drawing/why.js";
 
 const PATIENCE = 8000;
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Alive, Lines, backward, lengthen, onward, parting, titleOf } from "../src/line.js";
+import { Alive, Lines, backward, lengthen, onward, parting, titleOf } from "../src/lines/line.js";
 
 /** @type {import("../types/payload").Step} */
 const step = { kind: "send", actor: "app-1", title: "", sentence: "" };

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Folds } from "../src/fold.js";
-import { Lines } from "../src/line.js";
-import { mermaid } from "../src/mermaid.js";
-import { LINK, LONGEST, permalink } from "../src/permalink.js";
-import { say, tone } from "../src/words.js";
+import { Folds } from "../src/lines/fold.js";
+import { Lines } from "../src/lines/line.js";
+import { mermaid } from "../src/sharing/mermaid.js";
+import { LINK, LONGEST, permalink } from "../src/sharing/permalink.js";
+import { say, tone } from "../src/dom/words.js";
 
 /**
  * A run in which nothing happens but polls.

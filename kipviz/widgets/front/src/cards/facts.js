@@ -1,8 +1,8 @@
 // Names and values (counters are such, too), and an application's lines.
 
-import { breakable, name } from "../breakable.js";
-import { Keyed, attr, h, show, text } from "../dom.js";
-import { tone } from "../words.js";
+import { breakable, name } from "../dom/breakable.js";
+import { Keyed, attr, h, show, text } from "../dom/dom.js";
+import { tone } from "../dom/words.js";
 import { fresh, nameOf, rowKey, valueOf } from "./rows.js";
 
 const ENTRIES_MAX = 14;

@@ -1,8 +1,8 @@
 // A partition's log: a tape of batches with the marks HW, LSO and LEO.
 
-import { Keyed, attr, h, show, text } from "../dom.js";
-import { group } from "../line.js";
-import { tone } from "../words.js";
+import { Keyed, attr, h, show, text } from "../dom/dom.js";
+import { group } from "../lines/line.js";
+import { tone } from "../dom/words.js";
 import { fresh, moves, rowKey, told } from "./rows.js";
 
 const LOG_MAX = 28;

@@ -1,7 +1,7 @@
 // A state machine: every box and arrow stands where Python put it; only what is lit changes.
 
-import { breakable } from "../breakable.js";
-import { attr, h, s, text } from "../dom.js";
+import { breakable } from "../dom/breakable.js";
+import { attr, h, s, text } from "../dom/dom.js";
 
 const HALF = { width: 50, height: 15 };
 let made = 0;

@@ -1,6 +1,6 @@
 // A card of the reader's own view: rows, or a picture. A picture is an image of its own: nothing in it runs or loads.
 
-import { attr, h, show } from "../dom.js";
+import { attr, h, show } from "../dom/dom.js";
 import { Facts } from "./facts.js";
 
 export class Own {

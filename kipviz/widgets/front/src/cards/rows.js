@@ -1,7 +1,7 @@
 // What the cards share about rows: their identity, their words, and when a node is drawn anew.
 
-import { attr } from "../dom.js";
-import { say } from "../words.js";
+import { attr } from "../dom/dom.js";
+import { say } from "../dom/words.js";
 
 export const rowKey = (row) => `${row.card} ${row.id}`;
 

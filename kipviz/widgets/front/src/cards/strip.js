@@ -1,8 +1,8 @@
 // A share-partition: one box for each record, the brackets of the in-flight window, and in words
 // whose the records are.
 
-import { Keyed, attr, h, show, text } from "../dom.js";
-import { say, tone } from "../words.js";
+import { Keyed, attr, h, show, text } from "../dom/dom.js";
+import { say, tone } from "../dom/words.js";
 import { fresh, moves, rowKey, told } from "./rows.js";
 
 const RECORDS_MAX = 48;
