@@ -10,7 +10,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition  # noqa: E402
 from kafka.structs import OffsetAndMetadata  # noqa: E402
 
 SERVERS = []
-POLLS = 50
+POLL_MS = 10_000
 
 
 class Actor:
@@ -77,11 +77,11 @@ class Actor:
         )
 
     def poll(self):
-        for _ in range(POLLS):
-            for partition, records in self.consumer.poll(timeout_ms=200).items():
-                self.group = self.consumer.group_metadata()
-                self.next = {partition: OffsetAndMetadata(records[0].offset + 1, "", -1)}
-                return records[0].value.decode()
+        # One long poll: one that ends while kafka-python rejoins its group makes it lose what it is assigned.
+        for partition, records in self.consumer.poll(timeout_ms=POLL_MS).items():
+            self.group = self.consumer.group_metadata()
+            self.next = {partition: OffsetAndMetadata(records[0].offset + 1, "", -1)}
+            return records[0].value.decode()
         return "nothing"
 
     def send_offsets(self):
