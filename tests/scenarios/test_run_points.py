@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.run_points import (
     COORDINATOR_CRASHES,
     Delivery,
@@ -63,7 +66,8 @@ def test_both_spellings_of_the_coordinators_crash_are_one_rule_and_one_fault_on_
         rule("crash the coordinator at PREPARE_COMMIT"),
         rule("the coordinator crashes after PREPARE_COMMIT"),
     )
-    assert (old.verb, old.state) == (new.verb, new.state) == ("crash", old.state)
+    assert replace(old, words=new.words) == new
+    assert (new.verb, new.state) == ("crash", TransactionState.PREPARE_COMMIT)
     found = points("crash the coordinator at PREPARE_COMMIT", FAULTS, MOMENTS)
     assert found == points("the coordinator crashes after PREPARE_COMMIT", FAULTS, MOMENTS)
     assert [each["moment"] for each in found] == [1]

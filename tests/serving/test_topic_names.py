@@ -37,6 +37,7 @@ NAMING = [
     (key, version)
     for key, version in CASES
     if key not in (11, 90, 91, 92)  # a protocol's name; groups come before topics
+    and not (key == 24 and version > 3)  # for brokers
     and any(names_of(APIS[key].request.fields, version))
     and "TopicId" not in str(APIS[key].request.fields if version >= 13 or key == 3 else "")
 ]
@@ -61,11 +62,11 @@ def test_a_topic_without_a_name_is_an_error_and_the_connection_stays(key, versio
 
         told["TopicData"][0]["PartitionData"][0]["Records"] = made_logs.batch(0)
     cluster.feed(caller, frame(key, version, **{**TOLD.get(key, {}), **told}))
-    if key == 24 and version > 3:
-        return  # for brokers
     assert not cluster.lines
+    # A response has an error of its own beside those of its topics, in some versions.
     errors = set(errors_in(answer(caller, APIS[key].response, version)))
-    assert errors - {0} == {ERROR.get(key, UNKNOWN_TOPIC_OR_PARTITION)} - {0}
+    expected = ERROR.get(key, UNKNOWN_TOPIC_OR_PARTITION)
+    assert expected in errors <= {0, expected}
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a b", "ä", "x" * 250])
