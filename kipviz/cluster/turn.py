@@ -68,9 +68,11 @@ from kipviz.messages.events import (
     LogPruned,
     MessageDelivered,
     MessageSent,
+    NoResponse,
     NotSent,
     TimePassed,
 )
+from kipviz.messages.logs.producing import ACKS_NONE, Produce, ProduceResponse
 from kipviz.messages.message import Message
 from kipviz.messages.parts import has_results
 from kipviz.records.batches import NO_TIMESTAMP, Batch
@@ -310,12 +312,30 @@ class Turn:
             lacking = admission.lacking(serving.refused)
             if not any(lacking[0] in each.checks for each in self.checks):
                 self.checks.append(Checked(*desk, lacking))
+        if isinstance(serving.message, Produce) and serving.message.acks == ACKS_NONE:
+            self._end_silently(to, message)
+            return
         answer = Envelope(message, serving.role, serving.shard, serving.tag)
         self.connections = self.connections.set(
             (to.source, to.broker),
             connection.but(serving=None, responses=(*connection.responses, answer)),
         )
         self.events.append(MessageSent(to.source, to.broker, "response", message))
+
+    def _end_silently(self, to: ReplyTo, result: Message) -> None:
+        """End a Produce with acks=0: no response is sent, and after an error the broker closes the connection.
+
+        Source: KafkaApis.handleProduceRequest (sendNoOpResponseExemptThrottle, closeConnection).
+        """
+        place = (to.source, to.broker)
+        after = self.connections[place].but(serving=None)
+        if not (after.responses or after.requests):
+            after = idle(after.incarnation)
+        self.connections = self.connections.set(place, after)
+        self.events.append(NoResponse(to.source, to.broker, result))
+        assert isinstance(result, ProduceResponse), result
+        if any(each.error is not Errors.NONE for each in result.partition_responses):
+            self.lose(to.source, to.broker)
 
     def deliver_request(self, source: str, broker: int) -> None:
         """Let a broker handle the next request of a connection."""

@@ -89,6 +89,14 @@ class NotSent(Event, frozen=True):
     message: Message
 
 
+class NoResponse(Event, frozen=True):
+    """A request that expects no response (acks=0) was handled; `result` is what a response would have said."""
+
+    source: str
+    broker: int
+    result: Message
+
+
 class AclsChanged(Event, frozen=True):
     """An operator has created or deleted an ACL; `entry` is its text."""
 

@@ -30,7 +30,7 @@ from kipviz.core.model import NotEnabled
 from kipviz.core.outside.optional_parts import MissingPart
 from kipviz.core.outside.printable import sentence
 from kipviz.core.traces.trace import Trace
-from kipviz.messages.events import ConnectionLost, MessageDelivered
+from kipviz.messages.events import ConnectionLost, MessageDelivered, NoResponse
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct, WireError, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
@@ -373,8 +373,10 @@ class ServedCluster:
         if before.up is not self.world.up:
             self._close_callers_of(b for b in before.up if b not in self.world.up)
         for event in events:
-            if isinstance(event, MessageDelivered) and event.way == "response":
-                self._keep_reply(event)
+            if isinstance(event, NoResponse):
+                self._keep_reply(event.source, event.broker, event.result)
+            elif isinstance(event, MessageDelivered) and event.way == "response":
+                self._keep_reply(event.source, event.broker, event.message)
             elif isinstance(event, ConnectionLost):
                 self._mark_broken(event)
         # However the step was taken: a delivery by hand reaches a fault point like any other.
@@ -403,10 +405,10 @@ class ServedCluster:
                 caller.broken = True
                 self.callers.touch(caller)
 
-    def _keep_reply(self, event: MessageDelivered) -> None:
-        caller = self.callers.find(event.source, event.broker)
+    def _keep_reply(self, source: str, broker: int, reply: Message) -> None:
+        caller = self.callers.find(source, broker)
         if caller is not None and caller.current is not None:
-            caller.current.replies.append(event.message)
+            caller.current.replies.append(reply)
             self._go_on(caller, caller.current)
 
     def _mark_broken(self, event: ConnectionLost) -> None:
@@ -505,15 +507,7 @@ class ServedCluster:
         known = self._judged.get(place)
         if known is not None and known[0] is message:
             return known[1]
-        caller = self.callers.find(action.source, action.broker)
-        if (
-            message.IS_RESPONSE
-            and caller
-            and caller.current
-            and not caller.current.asked.is_answered
-        ):
-            return ""  # of acks=0: a response in the model, but none of Kafka
-        guest = caller is not None
+        guest = self.callers.find(action.source, action.broker) is not None
         about = [r for r in self.rules if guest or not r.way]
         verbs = [r.verb for r in about if r.meets(message)]
         verdict = verbs[0] if verbs else ""

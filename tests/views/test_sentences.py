@@ -336,6 +336,10 @@ SPOKEN: list[tuple[Event, str]] = [
         "Broker 1 does not know EndTxn: nothing is sent.",
     ),
     (
+        events.NoResponse("app-1/1", 1, producing.ProduceResponse(())),
+        "The request has acks=0, so no response is sent.",
+    ),
+    (
         events.AclsChanged("app-1 may READ TOPIC src", False),
         "Every request that arrives from now on is checked without it. No client is notified.",
     ),

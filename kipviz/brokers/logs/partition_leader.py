@@ -63,6 +63,7 @@ from kipviz.messages.logs.list_offsets import (
     ListOffsetsResponse,
 )
 from kipviz.messages.logs.producing import (
+    ACKS_ALL,
     Fetch,
     FetchedRecord,
     FetchResponse,
@@ -372,15 +373,16 @@ def _append(
     me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context, *, verified: bool
 ) -> Effects[PartitionLeader]:
     log = on.log(me.shard)
-    enough = replicas_check(me.shard, on, Errors.NOT_ENOUGH_REPLICAS)
-    if enough.error is not Errors.NONE:
-        return _reject(me, request, reply_to, (enough,))
+    waits = request.acks == ACKS_ALL
+    enough: Checks = (replicas_check(me.shard, on, Errors.NOT_ENOUGH_REPLICAS),) if waits else ()
+    if error_of(enough) is not Errors.NONE:
+        return _reject(me, request, reply_to, enough)
     (sent,) = request.partition_data
     batch = batch_of(request, sent, log)
     cached = logs.duplicate_of(log, batch, on.rules)
     if cached is not None:
         base_offset, appends = cached.base_offset, False
-        checks: Checks = (enough, report_value("repeats the batch at", base_offset))
+        checks: Checks = (*enough, report_value("repeats the batch at", base_offset))
     else:
         checks = logs.check_client_batch(
             log,
@@ -397,13 +399,16 @@ def _append(
         me = _drop_verification(me, batch) if batch.transactional else me
     result = PartitionProduceResponse(me.shard, Errors.NONE, base_offset)
     answer = ProduceResponse((result,), request.correlation_id)
-    last = base_offset + len(batch.records) - 1
-    if last < log.high_watermark:
-        return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
-    wait = WaitingForReplicas(last, Reply(reply_to, answer))
+    last, reply = base_offset + len(batch.records) - 1, Reply(reply_to, answer)
+    if waits and last >= log.high_watermark:
+        me = me.but(waiting=(*me.waiting, WaitingForReplicas(last, reply)))
+        replies: tuple[Reply, ...] = ()
+    else:
+        replies = (reply,)
     return Effects(
-        me.but(waiting=(*me.waiting, wait)),
+        me,
         appends=((me.shard, batch),) if appends else (),
+        replies=replies,
         events=(batch_appended(me.shard, batch),) if appends else (),
         checks=checks,
     )

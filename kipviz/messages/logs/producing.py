@@ -9,6 +9,9 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.records.batches import DataRecord
 
+ACKS_ALL = -1  # acks=all
+ACKS_NONE = 0
+
 
 class PartitionProduceData(Value, frozen=True):
     """The batch for one partition in a Produce request; each batch names its producer."""
@@ -26,7 +29,10 @@ class PartitionProduceData(Value, frozen=True):
 
 
 class Produce(Message, frozen=True):
-    """A producer sends batches to the broker that leads their partitions, one for each partition, acks=all.
+    """A producer sends batches to the broker that leads their partitions, one for each partition.
+
+    `acks` says when the response is sent: -1 (acks=all) when all in-sync replicas have the batches, 1 when the leader has
+    them, 0 never. The model's own clients send -1.
 
     From version 12 on the leader adds its partition to the transaction (transaction version 2); up to version 11 the
     client has done so, and the leader may verify that (KIP-890 part 1). `correlation_id` is that of the request's
@@ -39,6 +45,12 @@ class Produce(Message, frozen=True):
     partition_data: tuple[PartitionProduceData, ...]
     version: int = 13
     correlation_id: int = 0
+    acks: int = ACKS_ALL
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The names of its fields; acks only if it is not acks=all."""
+        return tuple(f for f in super().told if f != "acks" or self.acks != ACKS_ALL)
 
 
 class PartitionProduceResponse(Value, frozen=True):

@@ -16,7 +16,7 @@ from kipviz.cluster.world import Connection, World, is_loading
 from kipviz.core.model import Event
 from kipviz.core.table import pairs
 from kipviz.messages.apis.api import Role
-from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
+from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent, NoResponse
 from kipviz.records.placement import SHARE_GROUP_STATE
 
 
@@ -43,7 +43,7 @@ class OwnSteps:
     def note(self, world: World, events: Iterable[Event]) -> None:
         """Note which connections have a message; a step tells by its events which connections it changed."""
         for event in events:
-            if isinstance(event, MessageSent | MessageDelivered | ConnectionLost):
+            if isinstance(event, MessageSent | MessageDelivered | NoResponse | ConnectionLost):
                 place = (event.source, event.broker)
                 connection = world.connections.get(place)
                 if connection is not None and any(_ways(connection)):

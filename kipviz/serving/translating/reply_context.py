@@ -79,7 +79,7 @@ class ClientRequest:
 class Asked:
     """A request as messages of the model, in order, and the function that merges their replies into one answer.
 
-    `answer` returns None if the client expects no response (acks=0), and then `is_answered` is False. `ready` returns whether the request can be sent to
+    `answer` returns None if the client expects no response (acks=0). `ready` returns whether the request can be sent to
     the model now; a long poll waits until then, but `wait_ms` at most.
     """
 
@@ -87,7 +87,6 @@ class Asked:
     answer: Callable[[Replies], Struct | None]
     ready: Callable[[], bool] | None = None
     wait_ms: int = 0
-    is_answered: bool = True
 
 
 # Makes what is asked of the model from a request and its messages, as its row decodes them.

@@ -22,6 +22,8 @@ from kipviz.messages.logs.list_offsets import (
     ListOffsetsResponse,
 )
 from kipviz.messages.logs.producing import (
+    ACKS_ALL,
+    ACKS_NONE,
     Fetch,
     FetchResponse,
     PartitionProduceResponse,
@@ -38,7 +40,7 @@ from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.leader_hints import OTHER_EPOCH, compare_epoch, correct_error
 from kipviz.serving.translating.reply_context import Asked, ClientRequest, Desk, Refused, Replies
 
-ALLOWED_ACKS = (-1, 0, 1)
+ALLOWED_ACKS = (ACKS_ALL, ACKS_NONE, 1)
 FIRST_WITH_IDS = 13  # of Fetch
 
 
@@ -124,7 +126,7 @@ def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
             if part.partition in told and told[part.partition].error is Errors.NONE:
                 _keep(part, told[part.partition].base_offset, request.desk)
         results = tuple(_results(said, parts, told))
-        if said["Acks"] != 0:
+        if said["Acks"] != ACKS_NONE:
             return {"Responses": results}
         for topic in results:
             for each in topic["PartitionResponses"]:
@@ -133,7 +135,7 @@ def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
                     raise Refused(f"a batch with acks=0 is rejected with error code {code}")
         return None
 
-    return Asked((message,) if valid else (), answer, is_answered=said["Acks"] != 0)
+    return Asked((message,) if valid else (), answer)
 
 
 def _reject_all(parts: tuple[_Part, ...], error: Errors) -> tuple[_Part, ...]:

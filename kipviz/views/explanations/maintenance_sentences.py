@@ -8,6 +8,7 @@ from kipviz.messages.events import (
     AclsChanged,
     FeatureFinalized,
     LeftOnItsWay,
+    NoResponse,
     NotSent,
     ProducerForgotten,
     ReleaseInstalled,
@@ -22,6 +23,7 @@ MaintenanceEvent: TypeAlias = (
     | AclsChanged
     | ReleaseInstalled
     | NotSent
+    | NoResponse
 )
 
 
@@ -46,3 +48,5 @@ def render_maintenance(event: MaintenanceEvent) -> str:
             return f"Broker {broker} runs it after its restart."
         case NotSent(broker=broker, message=message):
             return f"Broker {broker} does not know {type(message).__name__}: nothing is sent."
+        case NoResponse():
+            return "The request has acks=0, so no response is sent."

@@ -34,6 +34,7 @@ from kipviz.messages.events import (
     LockRenewed,
     LogPruned,
     MessageSent,
+    NoResponse,
     NotSent,
     OffsetCommitted,
     OffsetResolved,
@@ -276,6 +277,7 @@ def _fact(event: Event) -> str:
             | AclsChanged()
             | ReleaseInstalled()
             | NotSent()
+            | NoResponse()
         ):
             return render_maintenance(event)
         case CallReturned(raised=raised) if raised:

@@ -128,7 +128,7 @@ def _produce(m: model.Produce, around: Around) -> Struct:
         data.append((each.partition, {"Index": index_of(each.partition), "Records": batch}))
     return {
         "TransactionalId": m.transactional_id or None,
-        "Acks": -1,
+        "Acks": m.acks,
         "TopicData": around.by_topics(m.version, 13, data, "PartitionData"),
     }
 
@@ -148,7 +148,9 @@ def _decode_produce(fields: Struct, incoming: Incoming) -> tuple[model.Produce, 
     )
     transactional = any(batch.transactional for _, batch in batches)
     name = fields["TransactionalId"] or ""
-    return (model.Produce(name if transactional else "", data, incoming.version),)
+    return (
+        model.Produce(name if transactional else "", data, incoming.version, acks=fields["Acks"]),
+    )
 
 
 def _encode_response(m: model.ProduceResponse, around: Around) -> Struct:
