@@ -47,8 +47,11 @@ def _with_names(known: RealClient, caller: Caller, message: Message, world: Worl
     if len(groups) > len(known.group_ids):
         known = known.but(group_ids=tuple(groups))
     if isinstance(message, Produce):
-        parts = dict.fromkeys((*known.partitions, *(b.partition for b in message.partition_data)))
-        there = tuple(p for p in parts if p in world.logs)
+        # A partition that is not there has no log to show; that of a deleted topic had one.
+        led = dict(zip(known.partitions, known.leaders, strict=True))
+        for batch in message.partition_data:
+            led.setdefault(batch.partition, world.image.leader_of(batch.partition))
+        there = tuple(p for p in led if p in known.partitions or p in world.logs)
         if there != known.partitions:
-            known = known.but(partitions=there)
+            known = known.but(partitions=there, leaders=tuple(led[p] for p in there))
     return known

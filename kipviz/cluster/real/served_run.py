@@ -22,6 +22,7 @@ class RealClient(Value, frozen=True):
         transactional_ids: those that its requests named, in their order.
         group_ids: those of consumer groups, likewise.
         partitions: those to which it produced, likewise.
+        leaders: the broker that led each of those partitions when it was first produced to; -1 if none.
     """
 
     name: str
@@ -29,6 +30,7 @@ class RealClient(Value, frozen=True):
     transactional_ids: tuple[str, ...] = ()
     group_ids: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
+    leaders: tuple[int, ...] = ()
 
 
 class ClientLine(Value, frozen=True):
