@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from kipviz.brokers.authorizer import may_delete
+from kipviz.brokers.authorizer import may_delete, principal_of, seen
 from kipviz.brokers.checks import Check
 from kipviz.brokers.context import Context, Effects, NewTopic, Reply, ReplyTo
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.messages.apis.rights import Resource
 from kipviz.messages.cluster import topic_configs
 from kipviz.messages.cluster.topic_creation import (
     BY_DEFAULT,
@@ -343,61 +344,89 @@ def on_delete_topics(
 ) -> Effects[KafkaApis]:
     """Delete topics, each named by its name or its id.
 
-    WHEN: an operator deletes them. CHECKS: that each is named once, in one way, and exists; DELETE on the topic or the
-    cluster was checked before. DOES: passes the request to the controller; the partitions' leaders resign, and
-    every role removes its state of them. ANSWERS: when the topics are deleted, with a result for each.
+    WHEN: an operator deletes them. CHECKS: that each is named once, in one way, exists, and that the sender has DELETE on
+    the topic or the cluster, each for itself. DOES: passes the request to the controller; the partitions' leaders resign,
+    and every role removes its state of them. ANSWERS: when the topics are deleted, with a result for each; Kafka shuffles
+    them.
     Clause: KIP-4 "Delete Topics Request", KIP-516; ControllerApis.deleteTopics, ReplicationControlManager.deleteTopics.
     """
-    results: list[DeletableTopicResult] = []
-    gone: list[str] = []
-    for each in request.topics:
-        try:
-            name = _find_deleted(each, request, reply_to, on)
-            if name in gone:
-                why = "The provided topic name maps to an ID that was already supplied."
-                raise TopicRefusedError(Errors.INVALID_REQUEST, why)
-        except TopicRefusedError as refused:
-            result = DeletableTopicResult(each.name, each.topic_id, refused.error, refused.why)
+    results = []
+    for at, each in enumerate(request.topics):
+        malformed = _why_malformed(each, request)
+        if malformed is None:
+            results.append(_find_deleted(each, reply_to, on))
+        elif each in request.topics[:at] and (each.name is None) == bool(each.topic_id):
+            continue  # a name or an id that is repeated has one result
         else:
-            gone.append(name)
-            result = DeletableTopicResult(name, on.image.topic_ids[name], Errors.NONE)
-        if result not in results:
-            results.append(result)
+            results.append(
+                DeletableTopicResult(each.name, each.topic_id, Errors.INVALID_REQUEST, malformed)
+            )
+    results = _reject_named_twice(request, results)
+    gone = tuple(r.name for r in results if r.name is not None and r.error is Errors.NONE)
     checks = tuple(
-        Check("topic there", r.name or r.topic_id, not r.error, r.error) for r in results
+        Check("rights", principal_of(reply_to.source), False, r.error)
+        if r.error is Errors.TOPIC_AUTHORIZATION_FAILED
+        else Check("topic there", r.name or r.topic_id, not r.error, r.error)
+        for r in results
     )
     answer = Reply(reply_to, DeleteTopicsResponse(tuple(results)))
-    return Effects(me, replies=(answer,), drops=tuple(gone), checks=checks)
+    return Effects(me, replies=(answer,), drops=gone, checks=checks)
 
 
-def _find_deleted(
-    each: DeleteTopicState, request: DeleteTopics, reply_to: ReplyTo, on: Context
-) -> str:
-    """Return the name of a topic that may be deleted.
-
-    Raises:
-        TopicRefusedError: if it may not.
-    """
-    name, topic_id = each.name, each.topic_id
-    if (name is None) != bool(topic_id):
-        why = "You may not specify both topic name and topic id."
-        if name is None:
-            why = "Neither topic name nor id were specified."
-        raise TopicRefusedError(Errors.INVALID_REQUEST, why)
+def _why_malformed(each: DeleteTopicState, request: DeleteTopics) -> str | None:
+    """Return Kafka's sentence about a topic that is not named once and in one way, or None."""
+    if each.name is not None and each.topic_id:
+        return "You may not specify both topic name and topic id."
+    if each.name is None and not each.topic_id:
+        return "Neither topic name nor id were specified."
     if request.topics.count(each) > 1:
-        why = "Duplicate topic id." if name is None else DUPLICATE
-        raise TopicRefusedError(Errors.INVALID_REQUEST, why)
+        return "Duplicate topic id." if each.name is None else DUPLICATE
+    return None
+
+
+def _find_deleted(each: DeleteTopicState, reply_to: ReplyTo, on: Context) -> DeletableTopicResult:
+    """Return the result for a topic: NONE with its name and id if it may be deleted.
+
+    A sender without DESCRIBE learns neither the name of an id nor whether a name exists.
+    """
+    acls, source, ids = on.image.acls, reply_to.source, on.image.topic_ids
+    name, topic_id = each.name, each.topic_id
     if name is None:
-        ids = on.image.topic_ids
         name = next((topic for topic, known in ids.items() if known == topic_id), None)
         if name is None:
-            raise TopicRefusedError(
-                Errors.UNKNOWN_TOPIC_ID, "This server does not host this topic ID."
-            )
-        # Before there was no name whose rights could be checked.
-        if not may_delete(on.image.acls, reply_to.source, name):
-            raise TopicRefusedError(Errors.TOPIC_AUTHORIZATION_FAILED)
-    _refuse_internal(name)
-    if name not in on.image.topic_ids:
-        raise TopicRefusedError(Errors.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN)
-    return name
+            why = "This server does not host this topic ID."
+            return DeletableTopicResult(None, topic_id, Errors.UNKNOWN_TOPIC_ID, why)
+    deletable = may_delete(acls, source, name)
+    describable = deletable or seen(acls, source, Resource.TOPIC, name)
+    denied = DeletableTopicResult(
+        each.name, topic_id, Errors.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed."
+    )
+    if not describable:
+        return denied
+    if name not in ids and name not in INTERNAL_TOPICS:
+        return denied.but(error=Errors.UNKNOWN_TOPIC_OR_PARTITION, error_message=UNKNOWN)
+    if not deletable:
+        return denied.but(name=name)
+    try:
+        _refuse_internal(name)
+    except TopicRefusedError as refused:
+        return denied.but(error=refused.error, error_message=refused.why)
+    return DeletableTopicResult(name, ids[name], Errors.NONE)
+
+
+def _reject_named_twice(
+    request: DeleteTopics, results: list[DeletableTopicResult]
+) -> list[DeletableTopicResult]:
+    """Reject a topic that is named by its name and by its id: it has one result and is not deleted."""
+    by_id = [each.topic_id for each in request.topics if each.name is None]
+    names = [each.name for each in request.topics if not each.topic_id]
+    why = "The provided topic name maps to an ID that was already supplied."
+    found = []
+    for result in results:
+        # A name that is itself repeated does not count.
+        if not result.error and result.topic_id in by_id and names.count(result.name) == 1:
+            twice = result.but(error=Errors.INVALID_REQUEST, error_message=why)
+            found += [] if twice in found else [twice]
+        else:
+            found.append(result)
+    return found

@@ -22,6 +22,7 @@ from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import api_of, reject_request
 from kipviz.messages.cluster.features import SHARE_GROUP_LEVEL
 from kipviz.messages.cluster.releases import knows
+from kipviz.messages.cluster.topic_deletion import DeleteTopics
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.several_groups import names_several
 from kipviz.messages.message import Message
@@ -92,8 +93,11 @@ def _unchecked_topics(
 ) -> tuple[str, ...]:
     """Return the topics of a request for which no right is checked here.
 
-    The leader itself checks each partition of a share session.
+    The leader itself checks each partition of a share session, and the controller each topic that is to be deleted,
+    because it finds the names of ids first.
     """
+    if isinstance(message, DeleteTopics):
+        return tuple(each.name for each in message.topics if each.name is not None)
     if isinstance(message, ShareFetch) and simplified.fetches_by_session(source):
         return tuple(map(topic_of, message.names))
     return deleted_topics.nameless(message, image, rules)

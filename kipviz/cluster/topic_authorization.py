@@ -22,11 +22,6 @@ from kipviz.messages.cluster.topic_creation import (
     CreateTopics,
     CreateTopicsResponse,
 )
-from kipviz.messages.cluster.topic_deletion import (
-    DeletableTopicResult,
-    DeleteTopics,
-    DeleteTopicsResponse,
-)
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     OffsetCommit,
@@ -155,7 +150,7 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
             return message.but(offsets=left)
         case Metadata() | DeleteShareGroupOffsets():
             return message.but(topics=tuple(t for t in message.topics if t not in topics))
-        case CreateTopics() | CreatePartitions() | DeleteTopics():
+        case CreateTopics() | CreatePartitions():
             return message.but(topics=tuple(t for t in message.topics if t.name not in topics))
         case AlterShareGroupOffsets():
             starts = tuple(s for s in message.starts if topic_of(s[0]) not in topics)
@@ -316,9 +311,6 @@ def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...])
         case CreatePartitionsResponse():
             fixed = (CreatePartitionsTopicResult(topic, REFUSED) for topic in topics)
             return answer.but(results=(*fixed, *answer.results))
-        case DeleteTopicsResponse():
-            left = (DeletableTopicResult(topic, "", REFUSED) for topic in topics)
-            return answer.but(responses=(*left, *answer.responses))
         case AlterShareGroupOffsetsResponse(error=Errors.NONE):
             assert isinstance(request, AlterShareGroupOffsets)
             kept_out = (p for p, _ in request.starts if topic_of(p) in topics)

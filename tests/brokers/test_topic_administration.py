@@ -206,6 +206,7 @@ def deleted(*topics, on=None):
 
 
 BY_ID = DeleteTopicState(None, TOPIC_IDS["src"])
+DENIED, UNKNOWN_ID = Errors.TOPIC_AUTHORIZATION_FAILED, Errors.UNKNOWN_TOPIC_ID
 
 
 @pytest.mark.parametrize("topic", [DeleteTopicState("src"), BY_ID])
@@ -233,9 +234,34 @@ def test_what_is_not_named_once_and_in_one_way_is_not_deleted(topics, error):
     assert (errors(done), done.drops) == ([error], ())
 
 
-def test_a_name_and_the_id_of_the_same_topic_delete_it_once():
-    done = deleted(DeleteTopicState("src"), BY_ID)
-    assert (errors(done), done.drops) == ([Errors.NONE, Errors.INVALID_REQUEST], ("src",))
+@pytest.mark.parametrize(
+    "topics", [(DeleteTopicState("src"), BY_ID), (BY_ID, BY_ID, DeleteTopicState("src"))]
+)
+def test_a_topic_that_is_named_by_its_name_and_its_id_is_not_deleted(topics):
+    done = deleted(*topics)
+    assert (done.drops, errors(done)[-1]) == ((), Errors.INVALID_REQUEST)
+    told = [r.name for r in done.replies[0].message.responses]
+    assert told.count("src") == 1
+
+
+def test_a_repeated_name_does_not_hinder_the_deletion_by_id():
+    done = deleted(DeleteTopicState("src"), DeleteTopicState("src"), BY_ID)
+    assert (errors(done), done.drops) == ([Errors.INVALID_REQUEST, Errors.NONE], ("src",))
+
+
+def test_each_topic_has_its_own_result_whatever_rights_the_others_lack():
+    on = on_desk()
+    right = Acl("admin-1", Operation.DELETE, Resource.TOPIC, "src")
+    seen = Acl("admin-1", Operation.DESCRIBE, Resource.TOPIC, "output-A")
+    on = on.but(image=on.image.but(acls=(right, seen)))
+    for topics, expected in (
+        ((DeleteTopicState("secret"), BY_ID), [DENIED, Errors.NONE]),
+        ((DeleteTopicState("output-A"), DeleteTopicState("src")), [DENIED, Errors.NONE]),
+        ((DeleteTopicState("secret"), DeleteTopicState(None, "A" * 22)), [DENIED, UNKNOWN_ID]),
+    ):
+        done = deleted(*topics, on=on)
+        assert errors(done) == expected
+        assert done.drops == (("src",) if Errors.NONE in expected else ())
 
 
 def test_an_id_shows_nothing_to_who_may_not_delete_its_topic():
