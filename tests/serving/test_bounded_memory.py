@@ -25,6 +25,8 @@ from tests.serving.test_log_cleaning import Producer
 from tests.soaking import raw_client as raw
 from tests.soaking.raw_client import encode_frame
 
+CREATE_TOPICS, DELETE_TOPICS = 19, 20
+
 
 @pytest.fixture
 def small(monkeypatch):
@@ -190,6 +192,42 @@ def test_groups_without_members_that_were_used_longest_ago_expire(small):
     assert len(groups | offsets) <= 5 * 5 + 5
     sizes = run.sizes()
     assert all(size <= 60 for name, size in sizes.items() if "offsets" in name), sizes
+
+
+def change_topic(run, key, **said):
+    told = run.ask(1, key, TimeoutMs=1_000, **said)
+    (topic,) = told[next(name for name in ("Topics", "Responses") if name in told)]
+    assert topic["ErrorCode"] == 0, topic
+    return topic
+
+
+def create(run, name):
+    topic = {
+        "Name": name,
+        "NumPartitions": 2,
+        "ReplicationFactor": 1,
+        "Assignments": (),
+        "Configs": (),
+    }
+    return change_topic(run, CREATE_TOPICS, Topics=(topic,), ValidateOnly=False)["TopicId"]
+
+
+def test_days_of_creating_and_deleting_topics_leave_no_logs(small):
+    run = Producer()
+    first = set(run.cluster.world.logs)
+    for number in range(30):
+        topic_id = create(run, f"t{number}")
+        gone = {"Name": None, "TopicId": topic_id}
+        change_topic(run, DELETE_TOPICS, Topics=(gone,))
+    stays = create(run, "stays")
+    for _ in range(20):
+        use_id(run, "id")
+    assert set(run.cluster.world.logs) == {*first, "stays-0", "stays-1"}
+    change_topic(run, DELETE_TOPICS, Topics=({"Name": None, "TopicId": stays},))
+    again = create(run, "stays")
+    assert again != stays
+    assert run.cluster.world.logs["stays-0"].end_offset == 0
+    assert not any(served_cluster.MISTAKE in line for line in run.cluster.lines)
 
 
 def commit_of(run, group):

@@ -3,7 +3,7 @@
 A saved run replays its kept steps, so cleaning begins after those, and happens between two steps.
 `__transaction_state` and `__consumer_offsets` are compacted (`compaction`). In `__share_group_state` each snapshot is
 repeated, and what is redundant then goes (ShareCoordinatorService.performRecordPruning). Users' partitions lose their
-oldest batches (`retention`). Producer ids, transactional ids and groups that were used longest ago expire (`expiry`).
+oldest batches (`retention`), and a partition of a deleted topic is forgotten. Producer ids, transactional ids and groups that were used longest ago expire (`expiry`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kipviz.brokers.share_coordinators.share_state_maintenance import (
 )
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
-from kipviz.core.table import pairs
+from kipviz.core.table import Table, pairs
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, topic_of
 from kipviz.serving.cleaning.compaction import TAIL, compact
 from kipviz.serving.cleaning.expiry import expire_unused, forget_producers, repeat_snapshots
@@ -41,7 +41,7 @@ class LogCleaning:
 
     def clean(self, world: World) -> World:
         """Return a cleaned world; a log of an internal topic has to double before it is cleaned again."""
-        world = expire_unused(self._model, world)
+        world = self._forget_deleted(expire_unused(self._model, world))
         for partition in world.logs:
             size = len(world.logs[partition].batches)
             long = size >= 2 * self._sizes.get(partition, 0) + 2 * TAIL
@@ -53,6 +53,14 @@ class LogCleaning:
             if known is not log:
                 logs = logs.set(partition, known)
         return world if logs is world.logs else world.but(logs=logs)
+
+    def _forget_deleted(self, world: World) -> World:
+        """Return a world without the empty logs of deleted topics; the spec's own topics have theirs at any time."""
+        own = {placement.partition for placement in self._model.spec.placements}
+        gone = {p for p in world.logs if p not in own and p not in world.image.leaders}
+        if not gone:
+            return world
+        return world.but(logs=Table.of(each for each in pairs(world.logs) if each[0] not in gone))
 
     def _clean_internal(self, world: World, partition: str) -> World:
         if topic_of(partition) == SHARE_GROUP_STATE:
