@@ -189,7 +189,7 @@ def _offset_found(moment: Moment) -> bool:
 def _subscription_changed(moment: Moment) -> bool:
     """A member has just changed its subscription."""
     return any(
-        beat.member_epoch > 0 and beat.topics is not None
+        beat.member_epoch > 0 and beat.subscribes
         for beat in _delivered_messages(moment, ConsumerGroupHeartbeat)
     )
 

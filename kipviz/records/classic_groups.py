@@ -19,21 +19,14 @@ class Subscription(Value, frozen=True):
     """A member's subscription for the leader of its group, in bytes that no broker has to decode.
 
     `generation` is the one in which it had `owned`; with eager rebalancing it no longer owns anything when it joins.
-    Two subscriptions with any difference are different (ConsumerProtocolSubscription). `further_topics` are those that
-    it subscribes to besides `topic`. `metadata` are the bytes for each of the member's assignors, as a real client sent
+    Two subscriptions with any difference are different (ConsumerProtocolSubscription). `metadata` are the bytes for each of the member's assignors, as a real client sent
     them; it is empty if they are those of this subscription and nothing else.
     """
 
-    topic: str
+    topics: tuple[str, ...]
     owned: tuple[str, ...] = ()
     generation: int = NO_GENERATION
-    further_topics: tuple[str, ...] = ()
     metadata: tuple[bytes, ...] = ()
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """All topics that the member subscribes to."""
-        return (self.topic, *self.further_topics)
 
 
 class MemberMetadata(Value, frozen=True):

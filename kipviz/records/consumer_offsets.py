@@ -55,14 +55,14 @@ class GroupEpochRecord(Value, frozen=True):
 class SubscriptionRecord(Value, frozen=True):
     """The subscription of a consumer group's member (ConsumerGroupMemberMetadata).
 
-    `topic` is "" if it names none, `regex` its SubscribedTopicRegex, "" for none, `rack` likewise its RackId.
+    `subscribed_topic_names` are in alphabetical order, each once. `regex` is its SubscribedTopicRegex, "" for none,
+    `rack` likewise its RackId. Source: GroupCoordinatorRecordHelpers.newConsumerGroupMemberSubscriptionRecord.
     """
 
     group_id: str
     member_id: str
-    topic: str
+    subscribed_topic_names: tuple[str, ...]
     instance_id: str = ""
-    further_topics: tuple[str, ...] = ()
     regex: str = ""
     rack: str = ""
 

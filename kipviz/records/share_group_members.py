@@ -15,11 +15,11 @@ class ShareGroupEpochRecord(Value, frozen=True):
 
 
 class ShareGroupMemberRecord(Value, frozen=True):
-    """The subscription of a member (ShareGroupMemberMetadata, key 10)."""
+    """The subscription of a member, topics in alphabetical order (ShareGroupMemberMetadata, key 10)."""
 
     group_id: str
     member_id: str
-    topic: str
+    subscribed_topic_names: tuple[str, ...]
 
 
 class ShareGroupTargetEpochRecord(Value, frozen=True):

@@ -19,8 +19,8 @@ from kipviz.records.classic_groups import Subscription
 
 HERE = "__consumer_offsets-0"
 S = GroupState
-FRESH = Subscription("src")
-FIRST = Subscription("src", generation=1)
+FRESH = Subscription(("src",))
+FIRST = Subscription(("src",), generation=1)
 
 
 def make_desk():

@@ -368,10 +368,10 @@ def test_the_table_of_kip_1310_asks_for_write_where_it_names_an_operation():
 @pytest.mark.parametrize(
     ("asked", "named"),
     [
-        (ConsumerGroupHeartbeat("g", "m", 0, "a", further_topics=("b", "c")), ("a", "b", "c")),
-        (ConsumerGroupHeartbeat("g", "m", 0, regex="a.*", further_topics=("b",)), ("b",)),
+        (ConsumerGroupHeartbeat("g", "m", 0, ("a", "b", "c")), ("a", "b", "c")),
+        (ConsumerGroupHeartbeat("g", "m", 0, ("b",), regex="a.*"), ("b",)),
         (ConsumerGroupHeartbeat("g", "m", 1), ()),
-        (ShareGroupHeartbeat("g", "m", 0, "a"), ("a",)),
+        (ShareGroupHeartbeat("g", "m", 0, ("a",)), ("a",)),
         (ShareGroupHeartbeat("g", "m", 1), ()),
     ],
 )

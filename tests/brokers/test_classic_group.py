@@ -35,7 +35,7 @@ JOINED = ReplyTo("app-1/consumer", 4, 0)
 
 
 def member(**changes):
-    return ClassicMember("C", Subscription("src")).but(**changes)
+    return ClassicMember("C", Subscription(("src",))).but(**changes)
 
 
 def group(state=S.STABLE, generation=3, **members):

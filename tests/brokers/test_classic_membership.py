@@ -189,7 +189,7 @@ def test_a_follower_that_says_something_else_begins_a_rebalance_and_who_waits_is
     second(desk)
     ask_to_join(desk, "C1.1", subscription=FIRST)
     assert sync(desk, "C2.2", 2) is None
-    ask_to_join(desk, "C1.1", subscription=Subscription("src", generation=2), source="other")
+    ask_to_join(desk, "C1.1", subscription=Subscription(("src",), generation=2), source="other")
     assert answer_of(desk, "C2.2/sync").error is Errors.REBALANCE_IN_PROGRESS
     assert group(desk).state is S.PREPARING_REBALANCE
 

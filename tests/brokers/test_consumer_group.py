@@ -36,7 +36,9 @@ def group(epoch: int = 3, **members: GroupMember) -> ConsumerGroup:
 
 
 def member(epoch: int = 2, *assigned: str, **more: object) -> GroupMember:
-    return GroupMember("src", epoch=epoch, assigned=tuple((p, epoch) for p in assigned)).but(**more)
+    return GroupMember(("src",), epoch=epoch, assigned=tuple((p, epoch) for p in assigned)).but(
+        **more
+    )
 
 
 # -- the target -----------------------------------------------------------------------------------
@@ -53,7 +55,7 @@ def test_partitions_are_shared_out_evenly_and_as_few_as_possible_move(members, c
     for partition, owner in zip(partitions, owners, strict=False):
         if owner < members:
             before[f"C{owner}"] += (partition,)
-    known = group(**{name: GroupMember("src", target=mine) for name, mine in before.items()})
+    known = group(**{name: GroupMember(("src",), target=mine) for name, mine in before.items()})
     target = uniform(known, partitions)
     sizes = sorted(len(mine) for mine in target.values())
     assert sorted(p for mine in target.values() for p in mine) == sorted(partitions)
@@ -74,7 +76,7 @@ def test_nobody_is_left_and_nobody_gets_anything():
 def test_a_partition_is_given_only_when_the_other_one_has_let_go():
     known = group(
         C1=member(2, *BOTH, target=("src-0",)),
-        C2=GroupMember("src", target=("src-1",)),
+        C2=GroupMember(("src",), target=("src-1",)),
     )
     new = reconcile(known, "C2", ())
     assert (new.epoch, new.state, new.partitions) == (3, UNRELEASED, ())

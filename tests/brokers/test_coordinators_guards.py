@@ -209,7 +209,7 @@ def test_an_offset_is_of_another_topic_where_both_ids_are_known_and_differ(commi
 def test_who_reads_an_offset_is_a_member_or_names_neither_a_member_nor_an_epoch(
     group, name, epoch, found
 ):
-    members = Table.of({"m": GroupMember("src", epoch=4)})
+    members = Table.of({"m": GroupMember(("src",), epoch=4)})
     role = GroupCoordinator(OFFSETS).but(groups=Table.of({"g": ConsumerGroup(members=members)}))
     request = OffsetFetchGroup(group, ("src-0",), name, epoch)
     assert list_checks(offset_fetches._reader_checks(role, request)) == [

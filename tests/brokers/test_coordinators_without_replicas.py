@@ -109,14 +109,14 @@ def test_a_marker_is_sent_again(desk, module):
 
 def test_a_member_cannot_join_and_is_none():
     desk = short(group())
-    joins = ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    joins = ConsumerGroupHeartbeat("g", "C1", 0, ("src",), ())
     assert desk.ask(group_membership.on_consumer_group_heartbeat, joins).error is LATER
     assert not desk.role.groups
 
 
 def test_a_share_member_cannot_join_and_no_state_is_made_for_it():
     desk = short(group())
-    joins = ShareGroupHeartbeat("g", "S1", 0, "src")
+    joins = ShareGroupHeartbeat("g", "S1", 0, ("src",))
     assert desk.ask(share_membership.on_share_group_heartbeat, joins).error is LATER
     assert not desk.role.share_groups
     assert not desk.requests
@@ -152,7 +152,7 @@ def test_a_vote_is_refused_after_it_was_enlisted():
 
 def test_a_session_that_runs_out_is_noticed_when_the_replicas_are_back():
     desk = group()
-    joins = ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    joins = ConsumerGroupHeartbeat("g", "C1", 0, ("src",), ())
     desk.ask(group_membership.on_consumer_group_heartbeat, joins)
     short(desk)
     for up in (False, True):

@@ -31,14 +31,14 @@ from tests.cluster.small_clusters import model_of, small_spec
 HERE = "__consumer_offsets-0"
 
 
-def beat(desk, name, epoch, owned=None, topic=""):
-    request = ConsumerGroupHeartbeat("g", name, epoch, topic, owned)
+def beat(desk, name, epoch, owned=None, names=None):
+    request = ConsumerGroupHeartbeat("g", name, epoch, names, owned)
     return desk.ask(on_consumer_group_heartbeat, request)
 
 
 def test_a_group_whose_topic_is_gone_takes_its_partitions_back_with_the_next_heartbeat():
     desk = Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1, "src-0": 5, "src-1": 5})
-    joined = beat(desk, "C1", 0, (), "src")
+    joined = beat(desk, "C1", 0, (), ("src",))
     assert joined.assignment == Assignment(("src-0", "src-1"))
     del desk.leaders["src-0"], desk.leaders["src-1"]
     told = beat(desk, "C1", joined.member_epoch)
@@ -50,7 +50,7 @@ def test_a_group_whose_topic_is_gone_takes_its_partitions_back_with_the_next_hea
 
 def test_a_group_that_waits_for_a_topic_is_given_it_with_the_first_heartbeat_after_it_is_made():
     desk = Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1})
-    joined = beat(desk, "C1", 0, (), "src")
+    joined = beat(desk, "C1", 0, (), ("src",))
     assert joined.assignment == Assignment(())
     desk.leaders["src-0"] = 5
     told = beat(desk, "C1", joined.member_epoch)

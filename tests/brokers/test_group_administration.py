@@ -57,8 +57,8 @@ from tests.scenarios.story import play_once
 E = Errors
 HERE = "__consumer_offsets-0"
 KEPT = Table.of({("g", "src-0"): CommittedOffset(5, 0), ("h", "src-1"): CommittedOffset(7, 1)})
-MEMBER = ClassicMember("C", Subscription("src"), ("src-0",))
-STATIC = ClassicMember("D", Subscription("src"), ("src-1",), instance_id="i1")
+MEMBER = ClassicMember("C", Subscription(("src",)), ("src-0",))
+STATIC = ClassicMember("D", Subscription(("src",)), ("src-1",), instance_id="i1")
 BOTH = Table.of({"C.1": MEMBER, "i1.2": STATIC})
 USED = ClassicGroup(GroupState.STABLE, generation=3, leader="C.1", members=BOTH)
 MODERN = ConsumerGroup(
@@ -66,8 +66,8 @@ MODERN = ConsumerGroup(
     4,
     Table.of(
         {
-            "C1": GroupMember("src", ("src-0",), 4, 3, assigned=(("src-0", 4),)),
-            "C2": GroupMember("src", ("src-1",), 4, 3, assigned=(("src-1", 4),)),
+            "C1": GroupMember(("src",), ("src-0",), 4, 3, assigned=(("src-0", 4),)),
+            "C2": GroupMember(("src",), ("src-1",), 4, 3, assigned=(("src-1", 4),)),
         }
     ),
 )
@@ -152,8 +152,8 @@ def test_a_classic_group_tells_what_its_members_have_while_it_is_stable() -> Non
     (group,) = answer.groups
     assert (group.state, group.assignor) == ("Stable", "range")
     assert group.members == (
-        GroupMemberDescription("C.1", ("src-0",), "", "C", "src"),
-        GroupMemberDescription("i1.2", ("src-1",), "i1", "D", "src"),
+        GroupMemberDescription("C.1", ("src-0",), "", "C", ("src",)),
+        GroupMemberDescription("i1.2", ("src-1",), "i1", "D", ("src",)),
     )
     moving = USED.but(state=GroupState.PREPARING_REBALANCE)
     between = classic(moving).ask(asked.on_describe_groups, DescribeGroups(("g",)))
@@ -246,7 +246,7 @@ def test_a_group_is_described_with_its_own_members_and_with_the_topics_only_wher
 
 
 def test_a_share_group_and_a_group_of_kip_848_are_listed_as_empty_until_somebody_joins() -> None:
-    joined = ShareGroup(members=Table.of({"C": ShareMember("src")}))
+    joined = ShareGroup(members=Table.of({"C": ShareMember(("src",))}))
     desk = desk_of(
         offsets=Table.of(),
         groups=Table.of({"c": ConsumerGroup(3, 3)}),
@@ -365,7 +365,7 @@ def leave(desk: Desk, *leavers: Leaver) -> Any:
 
 
 def test_several_members_go_in_one_request_and_the_group_rebalances_once() -> None:
-    third = ClassicMember("E", Subscription("src"))
+    third = ClassicMember("E", Subscription(("src",)))
     desk = classic(USED.but(members=BOTH.set("E.3", third)))
     answer = leave(desk, Leaver("C.1"), Leaver("", "i1"), Leaver("X.9"))
     assert answer == LeaveGroupResponse(
@@ -499,7 +499,7 @@ def test_the_operator_of_the_story_knows_what_it_was_told() -> None:
 
 def test_what_is_not_replicated_yet_is_not_described_or_listed() -> None:
     desk = Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1, "src-0": 5})
-    joins = ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    joins = ConsumerGroupHeartbeat("g", "C1", 0, ("src",), ())
     assert desk.ask(group_membership.on_consumer_group_heartbeat, joins) is not None
     desk.instant = False
     desk.ask(group_membership.on_consumer_group_heartbeat, joins.but(member_id="C2"))
@@ -525,7 +525,7 @@ def test_every_partition_of_a_deletion_is_looked_at_by_itself() -> None:
 
 
 def test_a_leaver_that_is_no_member_is_found_nowhere() -> None:
-    group = ConsumerGroup(5, 5, Table.of({"C": GroupMember("src")}))
+    group = ConsumerGroup(5, 5, Table.of({"C": GroupMember(("src",))}))
     for name, found in (("C", "C"), ("D", None)):
         who, check = static_members.leaver_of(group, Leaver(name))
         assert (who, check.name, check.asked, check.found) == (name, "member id", name, found)

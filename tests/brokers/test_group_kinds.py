@@ -39,18 +39,18 @@ def desk():
 
 
 def shares(desk):
-    heartbeat = ShareGroupHeartbeat("g", "M1", 0, "src")
+    heartbeat = ShareGroupHeartbeat("g", "M1", 0, ("src",))
     return desk.ask(share_membership.on_share_group_heartbeat, heartbeat).error
 
 
 def joins(desk):
     return desk.ask(
-        on_consumer_group_heartbeat, ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+        on_consumer_group_heartbeat, ConsumerGroupHeartbeat("g", "C1", 0, ("src",), ())
     ).error
 
 
 def joins_classically(desk):
-    asked = JoinGroup("g", "", "c", Subscription("src"))
+    asked = JoinGroup("g", "", "c", Subscription(("src",)))
     return getattr(desk.ask(classic.on_join_group, asked, "c/join"), "error", E.NONE)
 
 

@@ -28,13 +28,13 @@ def desk():
     return Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1, "src-0": 5, "src-1": 5, "out-0": 5})
 
 
-def beat(desk, name, epoch, owned=None, topic=""):
-    request = ConsumerGroupHeartbeat("g", name, epoch, topic, owned)
+def beat(desk, name, epoch, owned=None, names=None):
+    request = ConsumerGroupHeartbeat("g", name, epoch, names, owned)
     return desk.ask(on_consumer_group_heartbeat, request)
 
 
 def join(desk, name):
-    return beat(desk, name, 0, (), "src")
+    return beat(desk, name, 0, (), ("src",))
 
 
 def test_a_member_joins_at_the_group_s_next_epoch(desk):
@@ -52,7 +52,7 @@ def test_a_member_joins_at_the_group_s_next_epoch(desk):
 
 def test_a_full_group_takes_nobody_in_and_keeps_whom_it_has_also_by_a_static_name(desk):
     desk.settings = desk.settings.but(consumer_group_max_size=1)
-    static = ConsumerGroupHeartbeat("g", "C1", 0, "src", (), "one")
+    static = ConsumerGroupHeartbeat("g", "C1", 0, ("src",), (), "one")
     assert desk.ask(on_consumer_group_heartbeat, static).error is Errors.NONE
     written = len(desk.written(HERE))
     assert join(desk, "C2").error is Errors.GROUP_MAX_SIZE_REACHED
@@ -76,7 +76,7 @@ def test_a_heartbeat_brings_the_assignment_again_only_if_it_says_everything(desk
     """Recorded of Kafka 4.4.0: one that says what it owns, and not its topics, is told nothing."""
     join(desk, "C1")
     assert beat(desk, "C1", 2, BOTH).assignment is None
-    assert beat(desk, "C1", 2, BOTH, "src").assignment == Assignment(BOTH)
+    assert beat(desk, "C1", 2, BOTH, ("src",)).assignment == Assignment(BOTH)
 
 
 def test_the_last_member_that_leaves_takes_the_target_along(desk):
@@ -165,7 +165,7 @@ def test_a_group_that_does_not_exist_has_no_members(desk, epoch):
 def test_a_join_whose_answer_was_lost_can_be_repeated(desk):
     first = join(desk, "C1")
     desk.role = desk.role.but(groups=desk.role.groups)
-    again = beat(desk, "C1", 0, (), "src")
+    again = beat(desk, "C1", 0, (), ("src",))
     assert (again.error, again.member_epoch) == (Errors.NONE, first.member_epoch)
     assert again.assignment == first.assignment
 
@@ -263,7 +263,7 @@ def test_whoever_waits_hears_that_the_coordinator_is_elsewhere(desk):
 def test_a_heartbeat_that_says_its_topics_but_not_what_it_owns_is_told_nothing(desk):
     """GroupMetadataManager.consumerGroupHeartbeat: a full request has the topics and the owned partitions."""
     join(desk, "C1")
-    assert beat(desk, "C1", 2, None, "src").assignment is None
+    assert beat(desk, "C1", 2, None, ("src",)).assignment is None
 
 
 def test_only_a_regular_expression_is_looked_at_as_one(desk):
@@ -288,7 +288,7 @@ INVALID = Errors.INVALID_REQUEST
         ({"group_id": ""}, INVALID),
         ({"owned": ("src-0",)}, INVALID),
         ({"owned": None}, INVALID),
-        ({"topic": ""}, INVALID),
+        ({"subscribed_topic_names": None}, INVALID),
         ({"member_epoch": -2}, INVALID),
         ({"member_epoch": -3, "instance_id": "one"}, INVALID),
         ({"member_epoch": -2, "instance_id": "one"}, Errors.GROUP_ID_NOT_FOUND),
@@ -296,7 +296,7 @@ INVALID = Errors.INVALID_REQUEST
 )
 def test_a_heartbeat_has_the_form_of_its_epoch(desk, changes, error):
     """GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid."""
-    request = ConsumerGroupHeartbeat("g", "C1", 0, "src", ()).but(**changes)
+    request = ConsumerGroupHeartbeat("g", "C1", 0, ("src",), ()).but(**changes)
     assert desk.ask(on_consumer_group_heartbeat, request).error is error
     if request.member_epoch == -2:
         named = [c.asked for c in desk.checks if c.name == "group.instance.id"]
@@ -375,7 +375,7 @@ def test_a_heartbeat_that_makes_no_target_begins_no_interval(desk):
     """GroupMetadataManager.canComputeNextTargetAssignment; each group has an interval of its own."""
     desk.settings = desk.settings.but(consumer_assignment_interval_ms=1_000)
     join(desk, "C1")
-    other = ConsumerGroupHeartbeat("h", "D1", 0, "src", ())
+    other = ConsumerGroupHeartbeat("h", "D1", 0, ("src",), ())
     desk.ask(on_consumer_group_heartbeat, other)
     assert gc.delays(desk.role) == (AssignmentInterval("g"), AssignmentInterval("h"))
     desk.do(gc.on_delay(desk.role, AssignmentInterval("g"), desk.on))
@@ -392,7 +392,7 @@ def test_a_member_that_joins_again_from_another_rack_is_written_and_has_not_move
     """GroupMetadataManager.hasMemberSubscriptionChanged: a rack is no reason for another epoch."""
     join(desk, "C1")
     reported, written = len(desk.events), len(desk.written(HERE))
-    request = ConsumerGroupHeartbeat("g", "C1", 0, "src", (), rack="there")
+    request = ConsumerGroupHeartbeat("g", "C1", 0, ("src",), (), rack="there")
     assert desk.ask(on_consumer_group_heartbeat, request).member_epoch == 2
     assert len(desk.written(HERE)) == written + 1
     assert not [e for e in desk.events[reported:] if isinstance(e, AssignmentMoved)]

@@ -24,10 +24,10 @@ HERE = "__consumer_offsets-0"
 TIMER = GroupRetention("g")
 KEPT = Table.of({("g", "src-0"): CommittedOffset(5, 0), ("g", "src-1"): CommittedOffset(7, 1)})
 EMPTY = Table.of({"g": ClassicGroup(generation=4)})
-MEMBER = ClassicMember("C", Subscription("src"))
+MEMBER = ClassicMember("C", Subscription(("src",)))
 USED = Table.of({"g": ClassicGroup(GroupState.STABLE, members=Table.of({"C.1": MEMBER}))})
 
-READ = Table.of({"g": ConsumerGroup(5, 5, Table.of({"C": GroupMember("src")}))})
+READ = Table.of({"g": ConsumerGroup(5, 5, Table.of({"C": GroupMember(("src",))}))})
 
 
 def desk_of(*, offsets_expire=True, **state):
@@ -140,7 +140,7 @@ def test_the_members_of_a_group_that_is_made_again_have_names_that_nobody_had():
     desk = desk_of(classic_groups=Table.of(), offsets=Table.of())
 
     def asks():
-        request = JoinGroup("g", "", "C1", Subscription("src"))
+        request = JoinGroup("g", "", "C1", Subscription(("src",)))
         made = classic_membership.on_join_group(desk.role, request, ReplyTo("x", 1, 0), desk.on)
         desk.do(made)
         return made.replies[0].message.member_id

@@ -32,7 +32,7 @@ E = Errors
 @pytest.fixture
 def desk():
     desk = Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1, "src-0": 5, "src-1": 5})
-    join = ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    join = ConsumerGroupHeartbeat("g", "C1", 0, ("src",), ())
     desk.ask(on_consumer_group_heartbeat, join)
     return desk
 

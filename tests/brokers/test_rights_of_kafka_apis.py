@@ -86,8 +86,8 @@ def test_every_shipped_request_needs_what_kafka_asks_for() -> None:
 def test_a_member_may_describe_what_it_subscribes_to_or_has_no_place_in_the_group(kind) -> None:
     group = Acl("app-1", Op.READ, R.GROUP, "g")
     known = (group, Acl("app-1", Op.DESCRIBE, R.TOPIC, "src"))
-    assert a.refusal((group,), "app-1/consumer", kind("g", "m", 0, "src")) is TOPIC
-    assert a.refusal(known, "app-1/consumer", kind("g", "m", 0, "src")) is Errors.NONE
+    assert a.refusal((group,), "app-1/consumer", kind("g", "m", 0, ("src",))) is TOPIC
+    assert a.refusal(known, "app-1/consumer", kind("g", "m", 0, ("src",))) is Errors.NONE
     # A heartbeat that says nothing of its subscription asks for no right to it.
     assert a.refusal((group,), "app-1/consumer", kind("g", "m", 3)) is Errors.NONE
 
@@ -117,8 +117,8 @@ def test_who_may_describe_the_cluster_sees_every_group() -> None:
     assert not a.seen((), "operator/admin", R.GROUP, "g")
 
 
-OF_A_GROUP = GroupMember("src", ("src-0",), 2, assigned=(("src-0", 2),))
-OF_A_SHARE_GROUP = share_group.ShareMember("src", ("src-0",), 2, partitions=("src-0",))
+OF_A_GROUP = GroupMember(("src",), ("src-0",), 2, assigned=(("src-0", 2),))
+OF_A_SHARE_GROUP = share_group.ShareMember(("src",), ("src-0",), 2, partitions=("src-0",))
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_poll_throws_that_the_topic_may_not_be_described_and_the_member_asks_aga
     assert (me.state, me.done) == (MemberState.JOINING, True)
     assert me.error == f"ConsumerGroupHeartbeat: {TOPIC.name}"
     again = kafka_consumer.on_timer(me, *kafka_consumer.timers(me))
-    assert kafka_consumer.next_request(again).topic == "src"
+    assert kafka_consumer.next_request(again).subscribed_topic_names == ("src",)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_poll_throws_that_the_topic_may_not_be_described_and_the_member_asks_aga
 def test_poll_of_a_share_consumer_throws_what_its_membership_is_refused(
     error, state, stays
 ) -> None:
-    member = share_member.join(ShareMember("app-1/member", "g", "m", "src"))
+    member = share_member.join(ShareMember("app-1/member", "g", "m", ("src",)))
     member, _ = share_member.note_sent(member, share_member.next_request(member), 4)
     member = share_member.on_response(member, ShareGroupHeartbeatResponse(error, "m"))
     consumer = share_consumer.ShareConsumer("app-1/consumer", "g", "m", 0, "src-0", 5)

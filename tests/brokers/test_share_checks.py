@@ -187,7 +187,7 @@ def test_a_type_that_cannot_be_staged_is_compared_with_those_that_can():
         ("M1", 9, ("member epoch", 9, 2, E.FENCED_MEMBER_EPOCH)),
         ("M7", 2, ("member id", "M7", None, E.UNKNOWN_MEMBER_ID)),
         ("M7", -2, ("valid ids and epoch", None, False, E.INVALID_REQUEST)),
-        ("M7", 0, ("subscription", None, "", E.INVALID_REQUEST)),
+        ("M7", 0, ("subscription", None, None, E.INVALID_REQUEST)),
     ],
 )
 def test_a_heartbeat_is_compared_with_what_the_group_knows(member, epoch, decided):

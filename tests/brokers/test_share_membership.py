@@ -41,12 +41,12 @@ class Group(Desk):
         sources = {f"src-{index}": 5 for index in range(partitions)}
         super().__init__(gc, GroupCoordinator(HERE), leaders={HERE: 1, **STATES, **sources})
 
-    def beats(self, member, epoch, topic=""):
-        request = ShareGroupHeartbeat("g1", member, epoch, topic)
+    def beats(self, member, epoch, names=None):
+        request = ShareGroupHeartbeat("g1", member, epoch, names)
         return self.ask(share_membership.on_share_group_heartbeat, request)
 
     def joins(self, member):
-        return self.beats(member, 0, "src")
+        return self.beats(member, 0, ("src",))
 
     def answer_initializations(self, *, error=Errors.NONE):
         """Let the share coordinators answer everything that is asked of them."""
@@ -199,7 +199,7 @@ def test_a_heartbeat_that_says_its_topics_is_told_its_partitions_again():
     group = running(("M1",))
     epoch = group.group.epoch
     assert group.beats("M1", epoch).assignment is None
-    assert group.beats("M1", epoch, "src").assignment.partitions == ("src-0", "src-1")
+    assert group.beats("M1", epoch, ("src",)).assignment.partitions == ("src-0", "src-1")
 
 
 def test_a_member_that_is_not_heard_of_is_taken_out_and_joins_again_under_its_own_id():
@@ -302,15 +302,25 @@ def test_a_heartbeat_of_a_share_member_that_changes_nothing_writes_nothing():
     reported = len(group.events)
     assert written_by(group, lambda: group.beats("M1", epoch)) == []
     assert len(group.events) == reported
-    assert written_by(group, lambda: group.beats("M1", epoch, "src")) == []
+    assert written_by(group, lambda: group.beats("M1", epoch, ("src",))) == []
 
 
 def test_another_subscription_of_a_share_member_is_a_new_epoch_of_the_group():
     """GroupMetadataManager.hasShareGroupMemberSubscriptionChanged."""
     group = running(["M1"])
     before = group.group.epoch
-    group.beats("M1", group.group.members["M1"].epoch, "other")
-    assert (group.group.epoch, group.group.members["M1"].topic) == (before + 1, "other")
+    group.beats("M1", group.group.members["M1"].epoch, ("src", "other"))
+    member = group.group.members["M1"]
+    assert (group.group.epoch, member.subscribed_topic_names) == (before + 1, ("other", "src"))
+
+
+def test_a_share_member_that_subscribes_to_nothing_any_more_stays_and_loses_its_partitions():
+    """Null leaves the topics as they are; an empty list is refused only of a member that joins."""
+    group = running(["M1"])
+    epoch = group.group.members["M1"].epoch
+    assert group.beats("M1", epoch, ()).assignment.partitions == ()
+    assert group.group.members["M1"].subscribed_topic_names == ()
+    assert Group().beats("M1", 0, ()).error is Errors.INVALID_REQUEST
 
 
 def test_only_the_share_members_whose_target_changes_have_a_record_of_it():
@@ -323,7 +333,7 @@ def test_only_the_share_members_whose_target_changes_have_a_record_of_it():
 def test_a_share_heartbeat_names_a_group_and_a_member(group_id, member):
     """GroupCoordinatorService.throwIfShareGroupHeartbeatRequestIsInvalid."""
     group = Group()
-    request = ShareGroupHeartbeat(group_id, member, 0, "src")
+    request = ShareGroupHeartbeat(group_id, member, 0, ("src",))
     answer = group.ask(share_membership.on_share_group_heartbeat, request)
     assert answer.error is Errors.INVALID_REQUEST
 

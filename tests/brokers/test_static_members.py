@@ -35,7 +35,7 @@ def beat(desk: Desk, name: str, epoch: int, instance: str = "i1", **fields: Any)
 
 
 def joins(desk: Desk, name: str, instance: str = "i1") -> Any:
-    return beat(desk, name, 0, instance, topic="src", owned=())
+    return beat(desk, name, 0, instance, subscribed_topic_names=("src",), owned=())
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_a_heartbeat_shows_which_member_has_the_group_instance_id(desk: Desk) ->
         ("C1", 2, "i1", "C1"),
         ("C1", 2, "i9", None),
     ):
-        fields = {"topic": "src", "owned": ()} if epoch == 0 else {}
+        fields = {"subscribed_topic_names": ("src",), "owned": ()} if epoch == 0 else {}
         beat(desk, name, epoch, instance, **fields)
         shown = [(c.asked, c.found) for c in desk.checks if c.name == IN_USE]
         assert shown == [(name, found)]

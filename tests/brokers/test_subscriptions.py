@@ -29,10 +29,7 @@ def desk():
 
 
 def joins(desk, name, *topics, regex=None, epoch=0, owned=()):
-    first, *further = topics or ("",)
-    request = ConsumerGroupHeartbeat(
-        "g", name, epoch, first, owned, further_topics=tuple(further), regex=regex
-    )
+    request = ConsumerGroupHeartbeat("g", name, epoch, topics or None, owned, regex=regex)
     return desk.ask(members.on_consumer_group_heartbeat, request)
 
 
@@ -43,7 +40,7 @@ def targets(desk):
 def test_a_member_gets_the_partitions_of_all_its_topics(desk):
     assert joins(desk, "C1", "src", "old").assignment.partitions == ("old-0", "src-0", "src-1")
     record = next(r for r in desk.written(HERE) if isinstance(r, SubscriptionRecord))
-    assert (record.topic, record.further_topics, record.regex) == ("src", ("old",), "")
+    assert (record.subscribed_topic_names, record.regex) == (("old", "src"), "")
 
 
 def test_another_subscription_brings_the_group_to_its_next_epoch_and_the_same_one_does_not(desk):
@@ -54,6 +51,23 @@ def test_another_subscription_brings_the_group_to_its_next_epoch_and_the_same_on
     left = joins(desk, "C1", "src", epoch=epoch, owned=both)
     assert left.assignment.partitions == ("src-0", "src-1")
     assert desk.role.groups["g"].epoch == epoch + 1
+
+
+def test_the_order_of_topics_makes_no_difference_and_an_empty_list_ends_the_subscription(desk):
+    """ConsumerGroupMember.subscribedTopicNames is a set; null leaves it as it is, an empty list does not."""
+    epoch = joins(desk, "C1", "src", "old").member_epoch
+    joins(desk, "C1", "old", "src", "old", epoch=epoch)
+    assert desk.role.groups["g"].epoch == epoch
+    nothing = ConsumerGroupHeartbeat("g", "C1", epoch, (), None)
+    assert desk.ask(members.on_consumer_group_heartbeat, nothing).error is E.NONE
+    assert (desk.role.groups["g"].epoch, targets(desk)) == (epoch + 1, {"C1": ()})
+
+
+def test_an_expression_alone_leaves_the_names_as_they_are(desk):
+    """ConsumerGroupMember.Builder.maybeUpdateSubscribedTopicNames."""
+    epoch = joins(desk, "C1", "old").member_epoch
+    joins(desk, "C1", regex="src", epoch=epoch)
+    assert targets(desk) == {"C1": ("old-0", "src-0", "src-1")}
 
 
 def test_an_expression_stands_for_the_topics_whose_whole_name_it_matches(desk):
@@ -90,11 +104,11 @@ def test_an_expression_that_stands_for_the_same_topics_is_not_written_again(desk
 
 def test_a_subscription_without_a_rack_keeps_the_one_that_the_member_named(desk):
     """ConsumerGroupMember.Builder.maybeUpdateRackId."""
-    request = ConsumerGroupHeartbeat("g", "C1", 0, "src", (), rack="here")
+    request = ConsumerGroupHeartbeat("g", "C1", 0, ("src",), (), rack="here")
     epoch = desk.ask(members.on_consumer_group_heartbeat, request).member_epoch
     joins(desk, "C1", "old", epoch=epoch)
     known = desk.role.groups["g"].members["C1"]
-    assert (known.topic, known.rack) == ("old", "here")
+    assert (known.subscribed_topic_names, known.rack) == (("old",), "here")
     joins(desk, "C2", "src")
     assert desk.role.groups["g"].members["C2"].rack == ""
 
@@ -132,14 +146,12 @@ def test_a_description_says_what_is_subscribed_to(desk):
     joins(desk, "C1", "old", "osrc", regex="src")
     (group,) = desk.ask(on_consumer_group_describe, ConsumerGroupDescribe(("g",))).groups
     (told,) = group.members
-    assert (told.topic, told.further_topics, told.regex) == ("old", ("osrc",), "src")
+    assert (told.subscribed_topic_names, told.regex) == (("old", "osrc"), "src")
 
 
 def test_a_group_subscribes_to_what_any_of_its_members_does():
     group = ConsumerGroup(
-        members=Table.of(
-            {"C1": GroupMember("a", further_topics=("b",)), "C2": GroupMember("", regex="c.")}
-        ),
+        members=Table.of({"C1": GroupMember(("a", "b")), "C2": GroupMember((), regex="c.")}),
         regexes=Table.of({"c.": ("c1", "c2")}),
     )
     assert consumer_group.subscribed_topics(group) == ("a", "b", "c1", "c2")
@@ -149,7 +161,7 @@ def test_a_rack_is_kept_with_the_subscription_and_another_one_is_no_new_epoch(de
     """A static member that joins again is the only one that can be somewhere else."""
 
     def beat(name, epoch, rack="", *topics):
-        given = {"topic": topics[0], "owned": ()} if topics else {}
+        given = {"subscribed_topic_names": topics, "owned": ()} if topics else {}
         request = ConsumerGroupHeartbeat("g", name, epoch, instance_id="i", rack=rack, **given)
         assert desk.ask(members.on_consumer_group_heartbeat, request).error is E.NONE
         (group,) = desk.ask(on_consumer_group_describe, ConsumerGroupDescribe(("g",))).groups

@@ -73,7 +73,7 @@ def member_of(
     **fields: Any,
 ) -> GroupConsumer:
     """Return a member by KIP-848 with some fields of its parts, or of its own."""
-    names = (source, group_id, partition, SubscriptionState(topic), Fetcher(max_records))
+    names = (source, group_id, partition, SubscriptionState((topic,)), Fetcher(max_records))
     return change(Consumer(*names, ConsumerMembership(member_id)), **fields)
 
 
@@ -88,7 +88,7 @@ def classic_member_of(
     **fields: Any,
 ) -> ClassicConsumer:
     """Return a member by the classic protocol with some fields of its parts, or of its own."""
-    names = (source, group_id, partition, SubscriptionState(topic), Fetcher(max_records))
+    names = (source, group_id, partition, SubscriptionState((topic,)), Fetcher(max_records))
     mine = ConsumerCoordinator(client_id, topic_partitions)
     return change(Consumer(*names, mine), **fields)
 

@@ -48,7 +48,7 @@ PARTITIONS = tuple(f"p-{n}" for n in range(7))
 
 
 def there(name: str, *owned: str, generation: int = 3) -> Subscribed:
-    return Subscribed(name, Subscription("p", owned, generation))
+    return Subscribed(name, Subscription(("p",), owned, generation))
 
 
 @st.composite
@@ -106,7 +106,7 @@ def test_what_an_older_generation_owned_does_not_count() -> None:
 
 def group_of(*protocols: tuple[str, ...]) -> ClassicGroup:
     members = {
-        f"m{n}": ClassicMember("m", Subscription("p"), protocols=known)
+        f"m{n}": ClassicMember("m", Subscription(("p",)), protocols=known)
         for n, known in enumerate(protocols)
     }
     return ClassicGroup(GroupState.STABLE, generation=1, leader="m0", members=Table.of(members))
@@ -141,14 +141,14 @@ def test_who_knows_no_assignor_that_all_know_is_not_let_in(
 ) -> None:
     role = GroupCoordinator(HERE, classic_groups=Table.of({"g": group_of(STICKY)}))
     desk = Desk(gc, role, leaders={HERE: 1})
-    request = JoinGroup("g", "", "C", Subscription("p"), protocols=asks)
+    request = JoinGroup("g", "", "C", Subscription(("p",)), protocols=asks)
     assert desk.ask(classic.on_join_group, request).error is error
 
 
 def test_the_assignor_of_a_generation_is_told_and_stays_in_the_log() -> None:
     desk = Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1})
     desk.settings = desk.settings.but(initial_rebalance_delay_ms=0)
-    join = JoinGroup("g", "", "C", Subscription("p"), protocols=STICKY)
+    join = JoinGroup("g", "", "C", Subscription(("p",)), protocols=STICKY)
     named: Any = desk.ask(classic.on_join_group, join)
     joined: Any = desk.ask(classic.on_join_group, join.but(member_id=named.member_id))
     assert joined.protocol == COOPERATIVE_STICKY
@@ -186,7 +186,7 @@ def rejoining() -> ClassicConsumer:
 def test_a_cooperative_consumer_joins_with_its_partitions_in_its_hands() -> None:
     me, request = send(rejoining())
     assert isinstance(request, JoinGroup)
-    assert (request.subscription, request.protocols) == (Subscription("src", BOTH, 1), STICKY)
+    assert (request.subscription, request.protocols) == (Subscription(("src",), BOTH, 1), STICKY)
     assert me.owned == BOTH
 
 
@@ -201,7 +201,7 @@ def test_what_it_is_not_given_again_it_gives_up_and_joins_once_more() -> None:
     assert dict(me.subscription.positions.items()) == {"src-0": 5}
     _, request = send(me)
     assert isinstance(request, JoinGroup)
-    assert request.subscription == Subscription("src", ("src-0",), 2)
+    assert request.subscription == Subscription(("src",), ("src-0",), 2)
 
 
 def test_who_has_lost_its_name_or_its_generation_has_lost_its_partitions() -> None:

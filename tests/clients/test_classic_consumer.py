@@ -40,7 +40,7 @@ from tests.messages.offset_fetches import response_of
 S = MemberState
 E = Errors
 BOTH = ("src-0", "src-1")
-OUTSIDE = Subscription("src")
+OUTSIDE = Subscription(("src",))
 
 
 def fresh(**changes):
@@ -148,7 +148,7 @@ def test_everything_is_given_up_before_joining_again():
     assert kafka_consumer.next_request(me) is None
     me = kafka_consumer.poll(me)
     assert (me.state, me.owned, len(me.subscription.positions)) == (S.PREPARING_REBALANCE, (), 0)
-    again = JoinGroup("g", "C1.1", "C1", Subscription("src", generation=1))
+    again = JoinGroup("g", "C1.1", "C1", Subscription(("src",), generation=1))
     assert kafka_consumer.next_request(me) == again
 
 

@@ -25,7 +25,7 @@ def test_a_timer_of_a_client_names_a_setting_of_kafkas_in_its_clause(
 def test_a_heartbeat_of_a_transaction_is_a_drafts_and_one_of_a_member_is_not() -> None:
     beat = HeartbeatInterval()
     producer = producer_of("app-1/producer", "t", heartbeat_interval_ms=5_000)
-    member = ShareMember("app-1/member", "g", "M1", "src")
+    member = ShareMember("app-1/member", "g", "M1", ("src",))
     assert clause_of_timer(producer, beat).status == DRAFT
     assert clause_of_timer(member, beat) == beat.CLAUSE
     assert beat.CLAUSE.status == SHIPPED

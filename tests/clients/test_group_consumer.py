@@ -68,11 +68,11 @@ def reading(*partitions, **changes):
 
 def test_the_first_poll_joins_and_what_comes_is_acknowledged():
     me, request = send(kafka_consumer.poll(fresh()))
-    assert request == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    assert request == ConsumerGroupHeartbeat("g", "C1", 0, ("src",), ())
     me = kafka_consumer.on_response(me, heartbeat_response(2, *BOTH))
     assert (me.state, me.member_epoch, me.owned) == (S.ACKNOWLEDGING, 2, BOTH)
     me, request = send(me)
-    assert request == ConsumerGroupHeartbeat("g", "C1", 2, "", BOTH)
+    assert request == ConsumerGroupHeartbeat("g", "C1", 2, None, BOTH)
     me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", 2))
     assert me.state is S.STABLE
 
@@ -196,7 +196,7 @@ def test_outside_poll_a_listener_keeps_partitions_from_being_taken(listener, sta
     assert me.owned == (BOTH if listener else ("src-0",))
     me = kafka_consumer.poll(me)
     assert (me.owned, list(me.subscription.positions)) == (("src-0",), ["src-0"])
-    assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, "", ("src-0",))
+    assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, None, ("src-0",))
 
 
 @pytest.mark.parametrize("error", [Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_MEMBER_EPOCH])
@@ -207,7 +207,7 @@ def test_a_fenced_member_loses_everything_and_joins_again(error, listener, state
     me = kafka_consumer.on_response(me, heartbeat_response(0, error=error))
     assert (me.state, me.owned, len(me.subscription.positions)) == (state, (), 0)
     me = kafka_consumer.poll(me)
-    assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, ("src",), ())
 
 
 def test_records_of_a_partition_that_was_taken_in_between_are_thrown_away():
@@ -226,13 +226,13 @@ def test_after_a_broken_connection_a_heartbeat_tells_everything_again():
     me, request = send(kafka_consumer.on_timer(me, HeartbeatInterval()))
     assert request == ConsumerGroupHeartbeat("g", "C1", 2)
     me = kafka_consumer.on_disconnected(me, 4)
-    assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, "src", BOTH)
+    assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, ("src",), BOTH)
 
 
 def test_a_coordinator_that_is_elsewhere_is_asked_again():
     me, _ = send(kafka_consumer.poll(fresh()))
     me = kafka_consumer.on_response(me, heartbeat_response(0, error=Errors.NOT_COORDINATOR))
-    assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, ("src",), ())
 
 
 def test_an_error_that_nothing_helps_against_ends_it():
@@ -270,7 +270,7 @@ def test_who_is_fenced_and_unsubscribes_says_nothing_to_the_coordinator(error):
     assert (me.state, me.done, me.member_epoch) == (S.UNSUBSCRIBED, True, 0)
     assert kafka_consumer.next_request(me) is None
     _, request = send(kafka_consumer.poll(me))
-    assert request == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    assert request == ConsumerGroupHeartbeat("g", "C1", 0, ("src",), ())
 
 
 def test_every_state_can_be_reached_from_the_first():
@@ -376,7 +376,7 @@ def test_a_member_that_missed_its_poll_joins_anew_and_has_lost_what_it_had():
         kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", -1))
     )
     assert (me.state, me.owned, len(me.subscription.positions)) == (S.JOINING, (), 0)
-    assert send(me)[1] == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    assert send(me)[1] == ConsumerGroupHeartbeat("g", "C1", 0, ("src",), ())
 
 
 def test_a_static_member_says_that_it_will_be_back():

@@ -113,7 +113,7 @@ def test_what_it_had_is_lost_at_once_or_in_poll_and_poll_joins_again() -> None:
     assert request == ConsumerGroupHeartbeat("g", "C1", -1)
     gone = ConsumerGroupHeartbeatResponse(E.UNKNOWN_MEMBER_ID, "C1")
     me, request = send(kafka_consumer.on_response(me, gone))
-    assert request == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    assert request == ConsumerGroupHeartbeat("g", "C1", 0, ("src",), ())
 
 
 def test_who_is_stale_commits_without_an_epoch_and_unsubscribes_at_once() -> None:

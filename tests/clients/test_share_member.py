@@ -32,8 +32,8 @@ def answer_heartbeat(me, error, epoch=0, *partitions):
 
 
 def join_group():
-    me, request = beats(member.join(ShareMember("app-1/member", "g1", "M1", "src")))
-    assert request == ShareGroupHeartbeat("g1", "M1", 0, "src")
+    me, request = beats(member.join(ShareMember("app-1/member", "g1", "M1", ("src",))))
+    assert request == ShareGroupHeartbeat("g1", "M1", 0, ("src",))
     return answer_heartbeat(me, Errors.NONE, 2, "src-0")
 
 
@@ -52,7 +52,7 @@ def test_a_member_that_was_taken_out_joins_again_under_the_same_id(error):
     me, _ = beats(member.on_timer(join_group(), *member.timers(join_group())))
     me = answer_heartbeat(me, error)
     assert (me.state, me.partitions) == (S.JOINING, ())
-    assert beats(me)[1] == ShareGroupHeartbeat("g1", "M1", 0, "src")
+    assert beats(me)[1] == ShareGroupHeartbeat("g1", "M1", 0, ("src",))
 
 
 def beating():
@@ -87,7 +87,7 @@ def test_a_member_in_its_group_tells_its_topic_no_more_and_its_epoch_each_time()
     me = join_group()
     assert (me.state, me.member_epoch, me.partitions) == (S.STABLE, 2, ("src-0",))
     me, request = beats(member.on_timer(me, *member.timers(me)))
-    assert request == ShareGroupHeartbeat("g1", "M1", 2, "")
+    assert request == ShareGroupHeartbeat("g1", "M1", 2, None)
     me = answer_heartbeat(me, Errors.NONE, 3)
     assert (me.member_epoch, me.partitions) == (3, ("src-0",)), "no assignment is no news"
 
@@ -102,7 +102,7 @@ def test_one_heartbeat_is_on_the_wire_at_a_time_and_time_passes_meanwhile():
     due = member.on_timer(join_group(), HeartbeatInterval())
     assert (member.timers(due), member.running(due)) == ((), (HeartbeatInterval(),))
     assert member.timers(join_group()) == (HeartbeatInterval(),)
-    assert member.running(ShareMember("app-1/member", "g1", "M1", "src")) == ()
+    assert member.running(ShareMember("app-1/member", "g1", "M1", ("src",))) == ()
 
 
 def test_a_heartbeat_that_is_lost_with_its_connection_goes_out_again():
@@ -122,13 +122,13 @@ def test_without_a_right_to_the_topic_a_member_says_so_and_stays_what_it_is():
 
 def test_share_group_metadata_needs_an_epoch_that_a_coordinator_has_given():
     assert member.why_no_metadata(join_group()) is None
-    outside = member.join(ShareMember("app-1/member", "g1", "M1", "src"))
+    outside = member.join(ShareMember("app-1/member", "g1", "M1", ("src",)))
     assert member.why_no_metadata(outside).startswith("TimeoutException")
 
 
 def test_the_next_life_of_a_member_has_another_id_and_has_not_joined():
     again = member.restart(member.restart(join_group(), 2), 3)
-    assert again == ShareMember("app-1/member", "g1", "M1#3", "src")
+    assert again == ShareMember("app-1/member", "g1", "M1#3", ("src",))
     assert (again.state, again.member_epoch, member.next_request(again)) == (
         S.UNSUBSCRIBED,
         0,
@@ -142,7 +142,7 @@ def test_a_further_member_of_a_process_has_a_membership_of_its_own_name():
 
 def test_who_has_not_polled_is_no_member_and_has_nothing_to_say():
     """ShareMembershipManager: UNSUBSCRIBED, until the subscription of the first poll()."""
-    me = ShareMember("app-1/member", "g1", "M1", "src")
+    me = ShareMember("app-1/member", "g1", "M1", ("src",))
     assert (me.state, me.beat, me.done, member.next_request(me), member.timers(me)) == (
         S.UNSUBSCRIBED,
         False,

@@ -35,7 +35,7 @@ KNOWN = ("old-0", "src-0", "src-1", "src-2")
 
 
 def there(name: str, *topics: str, owned: tuple[str, ...] = ()) -> Subscribed:
-    return Subscribed(name, Subscription(topics[0], owned, 3, topics[1:]))
+    return Subscribed(name, Subscription(topics, owned, 3))
 
 
 def shares(protocol: str, *members: Subscribed) -> dict[str, tuple[str, ...]]:
@@ -68,8 +68,7 @@ def test_a_new_subscription_joins_again_in_the_next_poll_and_the_same_one_does_n
     assert not kafka_consumer.subscribe(me, ("src",)).membership.rejoin
     me = kafka_consumer.poll(kafka_consumer.subscribe(me, ("src", "old")))
     _, request = send(me)
-    assert request.subscription == Subscription("src", (), 1, ("old",))
-    assert request.subscription.topics == ("src", "old")
+    assert request.subscription == Subscription(("src", "old"), (), 1)
 
 
 def test_a_cooperative_consumer_gives_up_what_it_does_not_subscribe_to_any_more() -> None:
@@ -109,25 +108,25 @@ def join_group(*topics: str, regex: str = "") -> tuple[GroupConsumer, ConsumerGr
 
 def test_the_first_heartbeat_says_all_topics_and_the_next_one_none() -> None:
     me, request = join_group("src", "old")
-    assert (request.topics, request.regex) == (("src", "old"), None)
-    assert beat(me)[1].topics is None
+    assert (request.subscribed_topic_names, request.regex) == (("src", "old"), None)
+    assert beat(me)[1].subscribed_topic_names is None
 
 
 def test_a_new_subscription_is_said_by_the_next_heartbeat() -> None:
     me, _ = join_group("src", "old")
     assert kafka_consumer.subscribe(me, ("src", "old")) == me
     me, request = beat(kafka_consumer.subscribe(me, ("old",)))
-    assert (request.topics, request.owned) == (("old",), None)
-    assert beat(me)[1].topics is None
+    assert (request.subscribed_topic_names, request.owned) == (("old",), None)
+    assert beat(me)[1].subscribed_topic_names is None
 
 
 def test_an_expression_is_said_without_names_and_taken_back_by_an_empty_one() -> None:
     me, request = join_group(regex="s.*")
-    assert (request.topics, request.regex) == ((), "s.*")
+    assert (request.subscribed_topic_names, request.regex) == ((), "s.*")
     me, request = beat(kafka_consumer.subscribe(me, ("src",)))
-    assert (request.topics, request.regex) == (("src",), "")
+    assert (request.subscribed_topic_names, request.regex) == (("src",), "")
     me, request = beat(me)
-    assert (request.topics, request.regex) == (None, None)
+    assert (request.subscribed_topic_names, request.regex) == (None, None)
     assert beat(kafka_consumer.subscribe(me, ("old",)))[1].regex is None
 
 
@@ -152,7 +151,11 @@ def test_the_next_life_of_a_member_subscribes_to_what_the_first_one_did_at_the_s
         kafka_consumer.subscribe(kafka_consumer.subscribe(me, *asked), *asked), 2
     )
     _, request = exchange_heartbeat(kafka_consumer.poll(started_again))
-    assert (request.member_id, request.topics, request.regex) == ("C1/2", ("src",), None)
+    assert (request.member_id, request.subscribed_topic_names, request.regex) == (
+        "C1/2",
+        ("src",),
+        None,
+    )
     assert change(kafka_consumer.restart(started_again, 3), member_id="C1/2") == started_again
 
 
@@ -162,7 +165,7 @@ def test_the_next_life_of_a_classic_consumer_does_so_too() -> None:
     )
     me = kafka_consumer.poll(kafka_consumer.restart(me, 2))
     _, request = send(me)
-    assert request.subscription == Subscription("src")
+    assert request.subscription == Subscription(("src",))
 
 
 # -- what a program may say --------------------------------------------------------------------------

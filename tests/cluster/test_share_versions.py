@@ -38,7 +38,7 @@ from tests.messages.shares import acknowledges, fetches
 GIVEN = small_spec("share")
 JOINS = GIVEN.but(applications=(GIVEN.applications[0].but(protocol="share"),))
 ASKED: dict[str, Message] = {
-    "a heartbeat": ShareGroupHeartbeat("g1", "M1", 0, "src"),
+    "a heartbeat": ShareGroupHeartbeat("g1", "M1", 0, ("src",)),
     "a fetch": fetches("M1", 0, "src-0", 2),
     "an acknowledgement": acknowledges("g1", "M1", 1, "src-0", ()),
     "a description": ShareGroupDescribe(("g1",)),

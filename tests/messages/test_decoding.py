@@ -94,7 +94,7 @@ OF_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "key": st.builds("g1:{}:{}".format, st.sampled_from(tuple(TOPICS.values())), SMALL),
     "topic": st.sampled_from(tuple(TOPICS)),
     "topics": st.lists(st.sampled_from(tuple(TOPICS)), unique=True).map(tuple),
-    "further_topics": st.just(()),
+    "subscribed_topic_names": st.lists(st.sampled_from(tuple(TOPICS)), unique=True).map(tuple),
     "topic_ids": st.just(()),
     "topic_id": st.sampled_from(("", *TOPICS.values())),
     "assignment": st.none(),

@@ -553,7 +553,7 @@ def test_the_model_speaks_versions_whose_fields_it_knows() -> None:
     assert encode(schema, 2, values).data == b"\x02t\0\0\0\x05\0"
 
 
-JOIN = JoinGroup("g", "C1.1", "C1", Subscription("src", (), 1))
+JOIN = JoinGroup("g", "C1.1", "C1", Subscription(("src",), (), 1))
 
 
 def test_what_members_tell_each_other_has_its_places_inside_the_bytes() -> None:
@@ -649,7 +649,9 @@ def test_an_error_of_one_partition_may_be_one_that_only_the_whole_answer_has() -
 
 
 def test_what_a_member_of_kip_848_has_is_told_with_the_name_and_the_id_of_its_topic():
-    member = GroupMemberDescription("C1", ("src-0", "src-1"), topic="src", target=("src-0",))
+    member = GroupMemberDescription(
+        "C1", ("src-0", "src-1"), subscribed_topic_names=("src",), target=("src-0",)
+    )
     described = DescribedConsumerGroup(Errors.NONE, "g", "Stable", 4, 4, "uniform", (member,))
     answer = ConsumerGroupDescribeResponse((described,))
     kind, version = KINDS[type(answer)], AROUND.version_of(answer)

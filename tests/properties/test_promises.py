@@ -339,7 +339,7 @@ def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_pro
 def test_who_stages_offsets_is_a_member_that_has_the_partition(
     member: str, partition: str, words: str
 ) -> None:
-    known = GroupMember("src", epoch=3, assigned=(("src-0", 2),), revoking=(("src-1", 2),))
+    known = GroupMember(("src",), epoch=3, assigned=(("src-0", 2),), revoking=(("src-1", 2),))
     group = ConsumerGroup(3, 3, Table.of({"C1": known}))
     home = "__consumer_offsets-0"
     role = GroupCoordinator(home, groups=Table.of({"g": group}))
@@ -352,7 +352,7 @@ def test_who_stages_offsets_is_a_member_that_has_the_partition(
 
 
 def test_of_a_classic_group_only_who_was_assigned_a_partition_stages_offsets_of_it() -> None:
-    member = ClassicMember("C", Subscription("src"), ("src-0",))
+    member = ClassicMember("C", Subscription(("src",)), ("src-0",))
     group = ClassicGroup(GroupState.STABLE, generation=2, members=Table.of({"C.1": member}))
     home = "__consumer_offsets-0"
     role = GroupCoordinator(home, classic_groups=Table.of({"g": group}))

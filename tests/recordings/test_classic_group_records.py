@@ -15,7 +15,7 @@ from kipviz.records.classic_groups import GroupMetadataRecord, MemberMetadata, S
 from kipviz.records.consumer_offsets import GroupTombstone
 from kipviz.records.fields import Fields, FieldsError
 
-TOLD = Subscription("src", ("src-1",), 6)
+TOLD = Subscription(("src",), ("src-1",), 6)
 KEY = Fields(b"")
 
 
@@ -66,7 +66,7 @@ def test_a_tombstone_is_the_end_of_a_group():
 def test_what_others_than_consumers_put_into_a_group_is_left_alone():
     connect = value(3, "connect", subscription=b"\0\1whatever", assignment=b"")
     (member,) = read_group("connect-cluster", connect).members
-    assert (member.subscription, member.assigned) == (Subscription(""), ())
+    assert (member.subscription, member.assigned) == (Subscription(()), ())
 
 
 def test_a_member_without_an_assignment_has_nothing_and_a_newer_subscription_is_read_as_far_as_known():

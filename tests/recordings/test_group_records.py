@@ -64,17 +64,17 @@ RECORDS = [
     (
         5,
         NULL + NULL + CLIENT + array(short("a"), short("b")) + NULL + i(4, 300) + NULL + NO_TAGS,
-        SubscriptionRecord("g", "m", "a", "", ("b",)),
+        SubscriptionRecord("g", "m", ("a", "b")),
     ),
     (
         5,
         NULL + NULL + CLIENT + array() + short("s.*") + i(4, 300) + NULL + NO_TAGS,
-        SubscriptionRecord("g", "m", "", regex="s.*"),
+        SubscriptionRecord("g", "m", (), regex="s.*"),
     ),
     (
         5,
         short("one") + NULL + CLIENT + array(short("a")) + NULL + i(4, 300) + NULL + NO_TAGS,
-        SubscriptionRecord("g", "m", "a", "one"),
+        SubscriptionRecord("g", "m", ("a",), "one"),
     ),
     (
         16,
@@ -90,11 +90,11 @@ RECORDS = [
             "g", "m", 6, 5, UNREVOKED, ((f"{NAME}-0", 4), (f"{NAME}-2", 6)), ((f"{NAME}-3", 0),)
         ),
     ),
-    (10, NULL + CLIENT + array(short("a")) + NO_TAGS, ShareGroupMemberRecord("g", "m", "a")),
+    (10, NULL + CLIENT + array(short("a")) + NO_TAGS, ShareGroupMemberRecord("g", "m", ("a",))),
     (
         10,  # Kafka keeps a set, in whatever order
         NULL + CLIENT + array(short("b"), short("a"), short("b")) + NO_TAGS,
-        ShareGroupMemberRecord("g", "m", "a,b"),
+        ShareGroupMemberRecord("g", "m", ("a", "b")),
     ),
     (11, i(4, 2) + i(8, -5) + NO_TAGS, ShareGroupEpochRecord("g", 2)),
     (12, i(4, 2) + NO_TAGS, ShareGroupTargetEpochRecord("g", 2)),

@@ -194,7 +194,7 @@ def test_a_coordinator_that_still_loads_repeats_no_member_s_id() -> None:
 
 def coordinator_of(shard: str, generation: int) -> GroupCoordinator:
     """Give a coordinator that has read one stable generation of g in the log, with one member."""
-    members = Table.of({"m": ClassicMember("m", Subscription("src"))})
+    members = Table.of({"m": ClassicMember("m", Subscription(("src",)))})
     group = ClassicGroup(GroupState.STABLE, generation=generation, leader="m", members=members)
     return GroupCoordinator(shard, classic_groups=Table.of({"g": group}))
 

@@ -159,7 +159,7 @@ def test_what_is_no_consumer_or_names_no_assignor_subscribes_to_nothing(said) ->
     (asking,) = join_answer_text.parts_of_request(
         exchange("JOIN_GROUP", 5, request, {"memberId": "C1.1"}, client="C1")
     )
-    assert (asking.subscription.topic, asking.client_id, asking.named) == ("", "C1", "C1.1")
+    assert (asking.subscription.topics, asking.client_id, asking.named) == ((), "C1", "C1.1")
 
 
 # -- which are not put to the model -----------------------------------------------------------------------
@@ -286,15 +286,15 @@ def test_each_partition_whose_start_is_altered_has_a_result_of_its_own() -> None
     assert dict(said)["results"] == (("src-0", "UNKNOWN_TOPIC_OR_PARTITION"),)
 
 
-def test_a_share_heartbeat_is_asked_with_the_topic_that_it_names() -> None:
+def test_a_share_heartbeat_is_asked_with_the_topics_that_it_names() -> None:
     request = {"groupId": "g", "memberId": "m", "memberEpoch": 0}
     answer = {"errorCode": 0, "memberEpoch": 2, "assignment": None}
-    for topics, named in (["src"], "src"), (None, ""):
+    for topics, named in (["src", "old"], ("src", "old")), ([], ()), (None, None):
         beats = exchange(
             "SHARE_GROUP_HEARTBEAT", 1, request | {"subscribedTopicNames": topics}, answer
         )
         ((_, message, _),) = questions._share_heartbeat(beats, {})
-        assert message.topic == named
+        assert message.subscribed_topic_names == named
 
 
 def test_a_fetch_that_starts_a_share_partition_while_its_state_is_read_is_in_doubt() -> None:

@@ -74,9 +74,9 @@ def commit(group, offset, partition="p-0"):
     return OffsetCommitRecord(group, partition, offset)
 
 
-SUBSCRIBED = SubscriptionRecord("g", "m", "orders")
+SUBSCRIBED = SubscriptionRecord("g", "m", ("orders",))
 MEMBER, TARGET = MemberRecord("g", "m", 1), TargetRecord("g", "m", ("orders-0",))
-SHARED = ShareGroupMemberRecord("s", "m", "orders")
+SHARED = ShareGroupMemberRecord("s", "m", ("orders",))
 GENERATION = GroupMetadataRecord("c", 1)
 
 
@@ -125,7 +125,7 @@ def test_a_tombstone_goes_with_what_it_deletes(name, record, tombstone):
 def test_a_member_that_left_takes_its_three_records_and_its_tombstones_with_it():
     epoch = GroupEpochRecord("g", 2)
     gone = tuple(MemberTombstone("g", "m", of) for of in MEMBER_RECORDS)
-    other = SubscriptionRecord("g", "n", "orders")
+    other = SubscriptionRecord("g", "n", ("orders",))
     log = write((SUBSCRIBED, other, epoch), (TARGET, TargetEpochRecord("g", 2)), (MEMBER,), gone)
     left = [(1, other), (2, epoch), (4, TargetEpochRecord("g", 2))]
     assert read(compact(log)) == left
@@ -250,7 +250,7 @@ def test_kinds_of_records_have_keys_of_their_own():
         ShareGroupEpochRecord("g", 1),
         ShareGroupAssignmentRecord("g", "m", 1, 0, ()),
         ShareGroupTargetRecord("g", "m", ()),
-        ShareGroupMemberRecord("g", "m", "orders"),
+        ShareGroupMemberRecord("g", "m", ("orders",)),
         TransactionRecord("g", 1, 1, TransactionState.EMPTY),
     )
     keys = [key_of(record) for record in records]

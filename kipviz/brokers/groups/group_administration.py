@@ -132,8 +132,7 @@ def on_describe_groups(
             member.assigned if stable else (),
             member.instance_id,
             member.client_id,
-            member.subscription.topic,
-            further_topics=member.subscription.further_topics,
+            member.subscription.topics,
             metadata=member.metadata_for(group.protocol) if stable else None,
             assignment=member.assignment if stable else None,
         )
@@ -176,10 +175,9 @@ def on_consumer_group_describe(
             name,
             m.partitions,
             m.instance_id,
-            topic=m.topic,
+            subscribed_topic_names=m.subscribed_topic_names,
             member_epoch=m.epoch,
             target=m.target,
-            further_topics=m.further_topics,
             regex=m.regex,
             rack=m.rack,
         )

@@ -117,7 +117,8 @@ def on_share_group_describe(
         return _reject(me, request, reply_to, checks)
     group = seen_now.share_groups[group_id]
     members = tuple(
-        DescribedMember(name, m.epoch, m.topic, m.partitions) for name, m in group.members.items()
+        DescribedMember(name, m.epoch, m.subscribed_topic_names, m.partitions)
+        for name, m in group.members.items()
     )
     held = tuple(p for m in members for p in m.partitions)
     if on.image.acls is not None:

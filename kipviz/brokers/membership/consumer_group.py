@@ -39,12 +39,12 @@ class GroupMember(Value, frozen=True):
     """A member: `target` is its target assignment, `assigned` its current one.
 
     `assigned` and `revoking` are (partition, epoch at which it got it). A previous epoch of -1 means that the member
-    has just joined, an epoch of -2 that it is a static member which is away. `topic`, "" for none, and `further_topics`
-    are the topics that it names, `regex` matches more of them. `rack` is the rack that it names; no assignor of 4.4
+    has just joined, an epoch of -2 that it is a static member which is away. `regex` matches further
+    topics. `rack` is the rack that it names; no assignor of 4.4
     uses it.
     """
 
-    topic: str
+    subscribed_topic_names: tuple[str, ...]
     target: tuple[str, ...] = ()
     epoch: int = 0
     previous_epoch: int = -1
@@ -52,14 +52,8 @@ class GroupMember(Value, frozen=True):
     assigned: Held = ()
     revoking: Held = ()
     instance_id: str = ""
-    further_topics: tuple[str, ...] = ()
     regex: str = ""
     rack: str = ""
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """The topics that it names."""
-        return tuple(topic for topic in (self.topic, *self.further_topics) if topic)
 
     @property
     def partitions(self) -> tuple[str, ...]:
@@ -101,13 +95,12 @@ def replay_record(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
         return group.but(regexes=group.regexes.set(record.regex, record.topics))
     if isinstance(record, MemberTombstone):
         return group.but(members=group.members.without(record.member_id))
-    known = group.members.get(record.member_id) or GroupMember("")
+    known = group.members.get(record.member_id) or GroupMember(())
     match record:
         case SubscriptionRecord():
             known = known.but(
-                topic=record.topic,
+                subscribed_topic_names=record.subscribed_topic_names,
                 instance_id=record.instance_id,
-                further_topics=record.further_topics,
                 regex=record.regex,
                 rack=record.rack,
             )
@@ -128,7 +121,9 @@ def replay_record(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
 
 def topics_of(group: ConsumerGroup, member: GroupMember) -> tuple[str, ...]:
     """Return the topics that a member subscribes to, by name or by its regular expression."""
-    return tuple(dict.fromkeys((*member.named, *group.regexes.get(member.regex, ()))))
+    return tuple(
+        dict.fromkeys((*member.subscribed_topic_names, *group.regexes.get(member.regex, ())))
+    )
 
 
 def subscribed_topics(group: ConsumerGroup) -> tuple[str, ...]:

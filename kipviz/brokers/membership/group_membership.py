@@ -93,12 +93,12 @@ def on_consumer_group_heartbeat(
     taken = static_members.takeover_records(group, request)
     group = _replay_records(group, taken)
     known = group.members.get(request.member_id)
-    before = known or GroupMember("")
+    before = known or GroupMember(())
     subscribed = _make_subscription_records(me, request, group, known, on)
     after, moved = _reconcile_member(_replay_records(group, subscribed), request)
     records = (*taken, *subscribed, *moved)
     member = after.members[request.member_id]
-    whole = request.topics is not None and request.owned is not None
+    whole = request.subscribes and request.owned is not None
     new = joins or whole or member.assigned != before.assigned
     answer = ConsumerGroupHeartbeatResponse(
         Errors.NONE,
@@ -168,7 +168,7 @@ def _form_checks(request: ConsumerGroupHeartbeat) -> Iterator[Check]:
     if epoch == JOINING:
         owns = "owned partitions of a member that joins"
         yield compare(owns, request.owned, (), request.owned == (), error)
-        subscribes = request.topics is not None
+        subscribes = request.subscribes
         yield compare("subscription of a member that joins", subscribes, None, subscribes, error)
     if epoch == LEAVING_STATIC:
         named = request.instance_id
@@ -211,7 +211,7 @@ def on_leave_group(
     events: tuple[Event, ...] = ()
     for name in gone:
         events += _make_assignment_events(
-            group_id, name, group.members[name], GroupMember(""), TAKEN_OUT
+            group_id, name, group.members[name], GroupMember(()), TAKEN_OUT
         )
     done = append_records(
         me, _make_leave_records(group, group_id, *gone), events, Reply(reply_to, told), on
@@ -237,7 +237,7 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects[Gro
     """
     group_id, name, because = _running(me)[timer]
     member = me.groups[group_id].members[name]
-    event = _make_assignment_events(group_id, name, member, GroupMember(""), because)
+    event = _make_assignment_events(group_id, name, member, GroupMember(()), because)
     return append_records(
         me, _make_leave_records(me.groups[group_id], group_id, name), event, None, on
     )
@@ -266,7 +266,7 @@ def _leave(
     records = _make_leave_records(group, request.group_id, request.member_id)
     answer = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING)
     event = _make_assignment_events(
-        request.group_id, request.member_id, member, GroupMember(""), "it left"
+        request.group_id, request.member_id, member, GroupMember(()), "it left"
     )
     return append_records(me, records, event, Reply(reply_to, answer), on)
 

@@ -12,7 +12,6 @@ from kipviz.brokers.checks import Check, compare
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.shares.share_membership import subscribed_topics
 from kipviz.records.placement import topic_of
 from kipviz.records.share_group_members import (
     ShareGroupAssignmentRecord,
@@ -28,16 +27,11 @@ from kipviz.records.share_group_members import (
 class ShareMember(Value, frozen=True):
     """A member: its target, and the assignment that it was last sent."""
 
-    topic: str = ""
+    subscribed_topic_names: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
     epoch: int = 0
     previous_epoch: int = -1
     partitions: tuple[str, ...] = ()
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """The topics that it subscribes to."""
-        return subscribed_topics(self.topic)
 
 
 class ShareGroup(Part, frozen=True):
@@ -68,7 +62,7 @@ def replay_record(group: ShareGroup, record: ShareGroupRecord) -> ShareGroup:
         )
     known = group.members.get(record.member_id) or ShareMember()
     if isinstance(record, ShareGroupMemberRecord):
-        known = known.but(topic=record.topic)
+        known = known.but(subscribed_topic_names=record.subscribed_topic_names)
     elif isinstance(record, ShareGroupTargetRecord):
         known = known.but(target=record.partitions)
     elif isinstance(record, ShareGroupAssignmentRecord):
@@ -102,7 +96,7 @@ def unassigned(group: ShareGroup) -> bool:
         p
         for member in group.members.values()
         for p in group.initialized
-        if topic_of(p) in member.topics
+        if topic_of(p) in member.subscribed_topic_names
     }
     return group.epoch == group.target_epoch and given != wanted
 
@@ -117,7 +111,9 @@ def simple(group: ShareGroup, partitions: tuple[str, ...]) -> dict[str, tuple[st
     subscribers: dict[tuple[str, ...], tuple[str, ...]] = {}
     for partition in partitions:
         topic = topic_of(partition)
-        names = tuple(name for name, member in group.members.items() if topic in member.topics)
+        names = tuple(
+            name for name, member in group.members.items() if topic in member.subscribed_topic_names
+        )
         subscribers[names] = (*subscribers.get(names, ()), partition)
     for names, theirs in subscribers.items():
         for at in range(max(len(names), len(theirs)) if names else 0):

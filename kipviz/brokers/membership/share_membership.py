@@ -16,7 +16,7 @@ from kipviz.brokers.groups import group_kinds
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.groups.group_writes import HEARD_NO_MORE, append_records, target_waits
 from kipviz.brokers.handling import takes
-from kipviz.brokers.membership import share_group
+from kipviz.brokers.membership import share_group, subscriptions
 from kipviz.brokers.membership.share_group import ShareGroup, ShareMember
 from kipviz.brokers.timers import MemberSession, RoleTimer
 from kipviz.core.model import Event
@@ -79,8 +79,10 @@ def on_share_group_heartbeat(
         )
         return left.after(checks)
     records: tuple[Value, ...] = ()
-    if request.topic and (known is None or known.topic != request.topic):
-        records = (ShareGroupMemberRecord(group_id, name, request.topic),)
+    told = request.subscribed_topic_names
+    names = None if told is None else subscriptions.stored_names(told)
+    if names is not None and (known is None or known.subscribed_topic_names != names):
+        records = (ShareGroupMemberRecord(group_id, name, names),)
     if records or share_group.unassigned(group):
         records = (*records, ShareGroupEpochRecord(group_id, group.epoch + 1))
     group = _replay_records(group, records)
@@ -97,9 +99,9 @@ def on_share_group_heartbeat(
                 group_id, name, after.epoch, after.previous_epoch, after.partitions
             ),
         )
-    new = bool(request.topic) or after.partitions != member.partitions
-    told = Assignment(after.partitions) if new else None
-    answer = ShareGroupHeartbeatResponse(Errors.NONE, name, after.epoch, told)
+    new = told is not None or after.partitions != member.partitions
+    assignment = Assignment(after.partitions) if new else None
+    answer = ShareGroupHeartbeatResponse(Errors.NONE, name, after.epoch, assignment)
     because = "it joined" if known is None else "it received its target assignment"
     event = _make_assignment_events(group_id, name, known or ShareMember(), after, because)
     done = append_records(me, records, event, Reply(reply_to, answer), on).after(checks)
@@ -154,8 +156,8 @@ def _checks(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> 
     named = bool(request.group_id and request.member_id) and epoch >= LEAVING
     yield compare("valid ids and epoch", None, named, named, invalid)
     if epoch == JOINING:
-        topic = request.topic
-        yield compare("subscription", None, topic, bool(topic), invalid)
+        names = request.subscribed_topic_names
+        yield compare("subscription", None, names, bool(names), invalid)
         yield group_kinds.shared_check(me, request.group_id)
         members = group.members if group is not None else Table[str, ShareMember].of()
         most, there = on.settings.share_group_max_size, len(members)
@@ -180,7 +182,7 @@ def _initializing(
     group: ShareGroup, group_id: str, on: Context
 ) -> tuple[tuple[Request, ...], tuple[ShareGroupRecord, ...]]:
     """Initialize partitions that have no state yet; the state epoch is the group's epoch."""
-    topics = [topic for m in group.members.values() for topic in m.topics]
+    topics = [topic for m in group.members.values() for topic in m.subscribed_topic_names]
     known = (*group.initializing, *group.initialized)
     wanted = tuple(p for p in on.image.leaders if topic_of(p) in topics and p not in known)
     found = []

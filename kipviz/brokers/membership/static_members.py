@@ -63,7 +63,7 @@ def takeover_records(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> t
     return (
         *(MemberTombstone(group_id, before, of) for of in MEMBER_RECORDS),
         SubscriptionRecord(
-            group_id, name, old.topic, old.instance_id, old.further_topics, old.regex, old.rack
+            group_id, name, old.subscribed_topic_names, old.instance_id, old.regex, old.rack
         ),
         TargetRecord(group_id, name, old.target),
         MemberRecord(group_id, name, JOINING, JOINING, old.state, old.assigned, old.revoking),

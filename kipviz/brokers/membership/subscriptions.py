@@ -10,6 +10,8 @@ the record of an unused expression; the removal of topics that the member may no
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kipviz.brokers.context import Context
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.membership.patterns import BadPattern, compile_pattern
@@ -32,19 +34,19 @@ def is_regular(regex: str) -> bool:
 
 def is_new(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> bool:
     """Return whether a heartbeat has a subscription that the group does not have yet."""
-    if request.topics is None:
+    if not request.subscribes:
         return False
-    return known is None or (request.topics, _regex(request, known)) != (known.named, known.regex)
+    now = (_names(request, known), _regex(request, known))
+    return known is None or now != (known.subscribed_topic_names, known.regex)
 
 
 def record_of(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> SubscriptionRecord:
-    """Return the record of a subscription; a heartbeat without an expression keeps the earlier one."""
+    """Return the record of a subscription; a heartbeat without names, or without an expression, keeps the earlier ones."""
     return SubscriptionRecord(
         request.group_id,
         request.member_id,
-        request.topic,
+        _names(request, known),
         request.instance_id,
-        request.further_topics,
         _regex(request, known),
         request.rack or (known.rack if known is not None else ""),
     )
@@ -59,8 +61,8 @@ def rack_records(
     """
     if request.rack in ("", known.rack):
         return ()
-    said = (request.group_id, request.member_id, known.topic, known.instance_id)
-    return (SubscriptionRecord(*said, known.further_topics, known.regex, request.rack),)
+    said = (request.group_id, request.member_id, known.subscribed_topic_names, known.instance_id)
+    return (SubscriptionRecord(*said, known.regex, request.rack),)
 
 
 def regex_records(
@@ -93,6 +95,17 @@ def _match_topics(regex: str, on: Context) -> tuple[str, ...]:
     pattern = compile_pattern(regex)
     names = dict.fromkeys(topic_of(partition) for partition in on.image.leaders)
     return tuple(sorted(name for name in names if pattern.fullmatch(name)))
+
+
+def stored_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of topics as a record has them: Kafka keeps a set, and writes it in alphabetical order."""
+    return tuple(sorted(set(names)))
+
+
+def _names(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> tuple[str, ...]:
+    if request.subscribed_topic_names is None:
+        return known.subscribed_topic_names if known is not None else ()
+    return stored_names(request.subscribed_topic_names)
 
 
 def _regex(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> str:

@@ -132,7 +132,7 @@ def _next_to_join(me: ClassicConsumer) -> Message | None:
     """Return the next request of a rebalance. Only poll() sends the first one."""
     mine, reads = me.membership, me.subscription
     if me.polling and mine.state is S.PREPARING_REBALANCE and not me.backing_off:
-        subscription = Subscription(reads.topic, reads.owned, mine.generation, reads.further_topics)
+        subscription = Subscription(reads.topics, reads.owned, mine.generation)
         joins = (mine.member_id, mine.client_id, subscription, mine.instance_id)
         return JoinGroup(me.group_id, *joins, mine.assignors)
     if mine.state is S.COMPLETING_REBALANCE:

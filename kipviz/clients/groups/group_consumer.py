@@ -63,7 +63,7 @@ def subscribe(me: GroupConsumer, topics: tuple[str, ...], regex: str = "") -> Gr
     The next heartbeat that is due carries the subscription. Source: ConsumerHeartbeatRequestManager.HeartbeatState.
     """
     told = regex or (None if me.subscription.regex is None else "")
-    after = me.subscription.subscribe_to(topics or ("",)).but(regex=told)
+    after = me.subscription.subscribe_to(topics).but(regex=told)
     if after == me.subscription:
         return me
     return me.but(subscription=after, membership=me.membership.but(resubscribed=True))
@@ -210,10 +210,9 @@ def _heartbeat(me: GroupConsumer) -> Message:
         me.group_id,
         mine.member_id,
         mine.member_epoch,
-        subscription.topic if says else "",
+        subscription.topics if says else None,
         subscription.owned if changed else None,
         mine.instance_id,
-        subscription.further_topics if says else (),
         subscription.regex if says else None,
         mine.rack if mine.told is None else "",
     )

@@ -17,17 +17,16 @@ ASKED = -1
 class SubscriptionState(Value, frozen=True):
     """The subscription of a consumer, its partitions and their positions.
 
-    A consumer with `user_assigned` partitions has called assign() (SubscriptionType.USER_ASSIGNED): it has no topic,
-    does not join its group, and owns them in each life of its process. `further_topics` and `regex` are what it subscribes to besides `topic`; the expression "" is one that it still has
-    to withdraw. `first_topic` is the topic that it began with if that is no longer `topic`: the next life of its
-    process begins with it again. `owned` are its partitions. `auto_offset_reset` says what it does without a position
+    A consumer with `user_assigned` partitions has called assign() (SubscriptionType.USER_ASSIGNED): it has no topics,
+    does not join its group, and owns them in each life of its process. Others subscribe to `topics` by name, and to
+    what `regex` matches; the expression "" is one that it still has to withdraw. `first_topics` are those that it began
+    with if it now has others: the next life of its process begins with them again. `owned` are its partitions. `auto_offset_reset` says what it does without a position
     inside the log; "" is earliest without a round trip. `unfound` are partitions in which every record was too old
     (by_duration): they are asked again after a while.
     """
 
-    topic: str
-    further_topics: tuple[str, ...] = ()
-    first_topic: str = ""
+    topics: tuple[str, ...]
+    first_topics: tuple[str, ...] = ()
     regex: str | None = None
     owned: tuple[str, ...] = ()
     positions: Table[str, int] = Table.of()
@@ -38,12 +37,7 @@ class SubscriptionState(Value, frozen=True):
     @classmethod
     def assign(cls, partitions: tuple[str, ...], auto_offset_reset: str = "") -> SubscriptionState:
         """Return the state of a consumer whose user assigns its partitions."""
-        return cls("", owned=partitions, auto_offset_reset=auto_offset_reset, user_assigned=True)
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """All topics that it subscribes to by name."""
-        return (self.topic, *self.further_topics)
+        return cls((), owned=partitions, auto_offset_reset=auto_offset_reset, user_assigned=True)
 
     @property
     def anew(self) -> SubscriptionState:
@@ -51,7 +45,7 @@ class SubscriptionState(Value, frozen=True):
         if self.user_assigned:
             return SubscriptionState.assign(self.owned, self.auto_offset_reset)
         return SubscriptionState(
-            self.first_topic or self.topic, auto_offset_reset=self.auto_offset_reset
+            self.first_topics or self.topics, auto_offset_reset=self.auto_offset_reset
         )
 
     @property
@@ -71,12 +65,9 @@ class SubscriptionState(Value, frozen=True):
 
     def subscribe_to(self, topics: tuple[str, ...]) -> SubscriptionState:
         """Subscribe to these topics and no others."""
-        begins_with = self.first_topic or self.topic
-        return self.but(
-            topic=topics[0],
-            further_topics=topics[1:],
-            first_topic="" if topics[0] == begins_with else begins_with,
-        )
+        begins_with = self.first_topics or self.topics
+        first = () if topics == begins_with else begins_with
+        return self.but(topics=topics, first_topics=first)
 
     def owning(self, partitions: tuple[str, ...]) -> SubscriptionState:
         """Own these partitions, and keep the positions of those that it already had."""

@@ -30,7 +30,7 @@ class ShareMember(Part, frozen=True):
     source: str
     group_id: str
     member_id: str
-    topic: str
+    subscribed_topic_names: tuple[str, ...]
     state: MemberState = S.UNSUBSCRIBED
     member_epoch: int = 0
     partitions: tuple[str, ...] = ()
@@ -73,8 +73,8 @@ def next_request(me: ShareMember) -> Message | None:
         return None
     if me.state is S.LEAVING:
         return ShareGroupHeartbeat(me.group_id, me.member_id, LEAVING)
-    topic = me.topic if me.member_epoch == JOINING else ""
-    return ShareGroupHeartbeat(me.group_id, me.member_id, me.member_epoch, topic)
+    names = me.subscribed_topic_names if me.member_epoch == JOINING else None
+    return ShareGroupHeartbeat(me.group_id, me.member_id, me.member_epoch, names)
 
 
 def note_sent(me: ShareMember, request: Message, broker: int) -> tuple[ShareMember, Message]:
@@ -111,7 +111,7 @@ def on_disconnected(me: ShareMember, broker: int) -> ShareMember:
 def restart(me: ShareMember, life: int) -> ShareMember:
     """Return the membership of the process's next life, under the id of its consumer."""
     name = f"{me.member_id.partition('#')[0]}#{life}"
-    return ShareMember(me.source, me.group_id, name, me.topic)
+    return ShareMember(me.source, me.group_id, name, me.subscribed_topic_names)
 
 
 def timers(me: ShareMember) -> tuple[TimerOfClient, ...]:

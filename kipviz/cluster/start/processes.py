@@ -117,7 +117,7 @@ def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> Cla
         source,
         a.group_id,
         a.source,
-        SubscriptionState(topic, auto_offset_reset=a.auto_offset_reset),
+        SubscriptionState((topic,), auto_offset_reset=a.auto_offset_reset),
         Fetcher(a.max_records, a.read_uncommitted),
         ConsumerCoordinator(
             a.member_id, tuple(known), a.instance_id, a.assignors, a.later_assignors
@@ -132,7 +132,7 @@ def _group_consumer(a: ApplicationSpec, source: str) -> GroupConsumer:
         source,
         a.group_id,
         a.source,
-        SubscriptionState(topic_of(a.source), auto_offset_reset=a.auto_offset_reset),
+        SubscriptionState((topic_of(a.source),), auto_offset_reset=a.auto_offset_reset),
         Fetcher(a.max_records, a.read_uncommitted),
         ConsumerMembership(a.member_id, a.listener, a.instance_id, a.rack),
         OffsetRequests(a.offset_fetch_version),
@@ -229,7 +229,7 @@ def _share_members(a: ApplicationSpec) -> dict[str, Client]:
     ids = {"": a.member_id, **{member: member for member in a.further_members}}
     names = {member: share_member.name_of(member) for member in ids}
     return {
-        name: ShareMember(f"{a.name}/{name}", a.group_id, ids[member], topic_of(a.source))
+        name: ShareMember(f"{a.name}/{name}", a.group_id, ids[member], (topic_of(a.source),))
         for member, name in names.items()
     }
 

@@ -48,8 +48,8 @@ class ListGroupsResponse(Message, frozen=True):
 class GroupMemberDescription(Value, frozen=True):
     """A member of a regular group as its coordinator describes it.
 
-    `target` is its target assignment; a classic member has no epoch of its own and no target. `further_topics` and
-    `regex` are its other subscriptions, `rack` is the rack that it names. `metadata` and `assignment` are the bytes of a
+    `target` is its target assignment; a classic member has no epoch of its own and no target. `regex` is
+    its SubscribedTopicRegex, `rack` is the rack that it names. `metadata` and `assignment` are the bytes of a
     classic member that say more than these fields.
     """
 
@@ -57,10 +57,9 @@ class GroupMemberDescription(Value, frozen=True):
     partitions: tuple[str, ...]
     instance_id: str = ""
     client_id: str = ""
-    topic: str = ""
+    subscribed_topic_names: tuple[str, ...] = ()
     member_epoch: int = -1
     target: tuple[str, ...] = ()
-    further_topics: tuple[str, ...] = ()
     regex: str = ""
     rack: str = ""
     metadata: bytes | None = None

@@ -23,8 +23,8 @@ class Assignment(Value, frozen=True):
 class ConsumerGroupHeartbeat(Message, frozen=True):
     """A member's heartbeat, with its subscription and its partitions.
 
-    `topic` is "" and `owned` None if they are unchanged since the previous heartbeat. `further_topics` are the topics
-    that it subscribes to besides `topic`, `regex` is its SubscribedTopicRegex: None if that is unchanged, "" if it has
+    `subscribed_topic_names` are all topics that it subscribes to by name, `owned` its partitions; each is None if it is
+    unchanged since the previous heartbeat. `regex` is its SubscribedTopicRegex: None if that is unchanged, "" if it has
     none any longer. `rack` is the client.rack of a member that joins, "" for none. `instance_id` is the
     group.instance.id of a static member, "" for none.
     NOT MODELLED: the assignor's name, the timeouts.
@@ -35,19 +35,16 @@ class ConsumerGroupHeartbeat(Message, frozen=True):
     group_id: str
     member_id: str
     member_epoch: int
-    topic: str = ""
+    subscribed_topic_names: tuple[str, ...] | None = None
     owned: tuple[str, ...] | None = None
     instance_id: str = ""
-    further_topics: tuple[str, ...] = ()
     regex: str | None = None
     rack: str = ""
 
     @property
-    def topics(self) -> tuple[str, ...] | None:
-        """The topics that it subscribes to by name, None if they are unchanged."""
-        if not self.topic and self.regex is None:
-            return None
-        return tuple(topic for topic in (self.topic, *self.further_topics) if topic)
+    def subscribes(self) -> bool:
+        """Whether it carries a subscription: names, an expression, or both."""
+        return self.subscribed_topic_names is not None or self.regex is not None
 
 
 class ConsumerGroupHeartbeatResponse(Message, frozen=True):

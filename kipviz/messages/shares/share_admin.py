@@ -26,7 +26,7 @@ class DescribedMember(Value, frozen=True):
 
     member_id: str
     member_epoch: int
-    topic: str
+    subscribed_topic_names: tuple[str, ...]
     partitions: tuple[str, ...]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import ClassVar
 
 from kipviz.messages.errors import Errors
@@ -10,23 +9,10 @@ from kipviz.messages.groups.membership import Assignment
 from kipviz.messages.message import Message
 
 
-def subscription_text(topics: Iterable[str]) -> str:
-    """Return the subscription of a share group's member as the model stores it: one text.
-
-    Kafka stores a set: order and repeated names make no difference. No topic name contains a comma.
-    """
-    return ",".join(sorted(set(topics)))
-
-
-def subscribed_topics(text: str) -> tuple[str, ...]:
-    """Return the topics of a subscription that is one text."""
-    return tuple(filter(None, text.split(",")))
-
-
 class ShareGroupHeartbeat(Message, frozen=True):
     """A member's heartbeat, with its subscription; the member chooses its own id.
 
-    Epoch 0 joins, -1 leaves; `topic` is "" if it is unchanged, and `subscription_text` of several topics.
+    Epoch 0 joins, -1 leaves; `subscribed_topic_names` are None if they are unchanged.
     NOT MODELLED: racks.
     """
 
@@ -35,7 +21,7 @@ class ShareGroupHeartbeat(Message, frozen=True):
     group_id: str
     member_id: str
     member_epoch: int
-    topic: str = ""
+    subscribed_topic_names: tuple[str, ...] | None = None
 
 
 class ShareGroupHeartbeatResponse(Message, frozen=True):

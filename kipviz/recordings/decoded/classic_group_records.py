@@ -2,8 +2,7 @@
 
 It becomes the record that the model's group coordinator writes itself. Subscriptions and assignments are bytes for a
 broker. They are decoded if the group's protocol type is that of consumers; other users of the protocol (Connect, Schema
-Registry) store something else there. Left out: hosts, timeouts, the assignor, several topics in a subscription beside
-their names, racks, bytes of an assignor's own.
+Registry) store something else there. Left out: hosts, timeouts, the assignor, racks, bytes of an assignor's own.
 
 Source: GroupMetadataValue, ConsumerProtocolSubscription and -Assignment among Kafka's definitions.
 """
@@ -69,7 +68,7 @@ def read_group(group: str, value: bytes) -> GroupMetadataRecord:
 
 
 def _member(said: Struct, *, consumers: bool) -> MemberMetadata:
-    subscription = read_subscription(said["subscription"]) if consumers else Subscription("")
+    subscription = read_subscription(said["subscription"]) if consumers else Subscription(())
     return MemberMetadata(
         said["memberId"],
         said["clientId"],

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kipviz.core.values import Value
-from kipviz.messages.shares.share_membership import subscription_text
 from kipviz.recordings.decoded.classic_group_records import read_group
 from kipviz.records.consumer_offsets import (
     GROUP_METADATA,
@@ -96,10 +95,7 @@ def topics_told(record: Value) -> tuple[tuple[str, str], ...]:
 
 
 def name_topics(record: Value, topics: Mapping[str, str]) -> Value:
-    """Replace topic ids by names; an unknown id stays.
-
-    A share group's member of several topics subscribes to all of their names, joined by a comma.
-    """
+    """Replace topic ids by names; an unknown id stays."""
     if isinstance(record, MemberRecord):
         return record.but(
             assigned=tuple((_name(p, topics), epoch) for p, epoch in record.assigned),
@@ -143,12 +139,12 @@ def _epoch(make: Callable[[str, int], Value]) -> Callable[[Fields, str], Value]:
 def _subscription(fields: Fields, group: str, member: str) -> Value:
     instance = fields.nullable_string("the instance")
     rack = fields.nullable_string("the rack")
-    topics = _client_and_topics(fields) or ("",)
+    topics = _client_and_topics(fields)
     regex = fields.nullable_string("the regular expression")
     fields.number(4, "the rebalance time-out")
     fields.nullable_string("the assignor")
     _end(fields, "the subscription")
-    named = (topics[0], instance or "", topics[1:], regex or "", rack or "")
+    named = (topics, instance or "", regex or "", rack or "")
     return SubscriptionRecord(group, member, *named)
 
 
@@ -164,14 +160,14 @@ def _share_subscription(fields: Fields, group: str, member: str) -> Value:
     fields.nullable_string("the rack")
     topics = _client_and_topics(fields)
     _end(fields, "the subscription")
-    return ShareGroupMemberRecord(group, member, subscription_text(topics))
+    return ShareGroupMemberRecord(group, member, topics)
 
 
 def _client_and_topics(fields: Fields) -> tuple[str, ...]:
     fields.string("the client")
     fields.string("the client's host")
     topics = fields.array("the topics", lambda f: f.string("a topic"))
-    return tuple(topics or ())
+    return tuple(sorted(set(topics or ())))
 
 
 def _target(make: Callable[[str, str, tuple[str, ...]], Value]) -> Callable[..., Value]:

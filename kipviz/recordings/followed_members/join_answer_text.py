@@ -44,7 +44,7 @@ class Asking(Value, frozen=True):
     instance_id: str = ""
     client_id: str = ""
     generation: int = -1
-    subscription: Subscription = Subscription("")
+    subscription: Subscription = Subscription(())
     given: tuple[Assigned, ...] = ()
     named: str = ""
 
@@ -190,13 +190,13 @@ def _make_join_saying(
     )
 
 
-def _member_subscription(member: Any) -> tuple[str, tuple[str, ...]]:
-    return (member.subscription.topic, member.subscription.owned)
+def _member_subscription(member: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return (member.subscription.topics, member.subscription.owned)
 
 
-def _decode_subscription(metadata: str) -> tuple[str, tuple[str, ...]]:
+def _decode_subscription(metadata: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     said = read_subscription(base64.b64decode(metadata))
-    return (said.topic, said.owned)
+    return (said.topics, said.owned)
 
 
 def _read_assigned(data: str) -> tuple[str, ...]:

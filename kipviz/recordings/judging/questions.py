@@ -234,15 +234,6 @@ def _group_heartbeat(x: Exchange, names: Names) -> Taken:
 
 
 def _share_heartbeat(x: Exchange, names: Names) -> Taken:
-    """Yield the heartbeat, unless it was accepted with several topics, or with no topic any more.
-
-    The model's subscription is one topic; a member that may not use one of several is rejected here, too.
-    """
-    said, error = x.request, x.response["errorCode"]
-    topics = said["subscribedTopicNames"]
-    several, none_any_more = len(set(topics or ())) > 1, topics == () and said["memberEpoch"] > 0
-    if error == 0 and (several or none_any_more):
-        return
     (message,) = decode_request(x, names)
     assert isinstance(message, ShareGroupHeartbeat)
     yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)

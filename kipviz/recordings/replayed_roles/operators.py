@@ -18,7 +18,6 @@ from kipviz.messages.shares.share_admin import (
     ShareGroupDescribe,
     ShareGroupDescribeResponse,
 )
-from kipviz.messages.shares.share_membership import subscription_text
 from kipviz.messages.transactions.admin import (
     DescribeProducers,
     DescribeProducersResponse,
@@ -141,7 +140,7 @@ def _describe_group(x: Exchange, names: Names) -> Taken:
             (
                 m["memberId"],
                 m["memberEpoch"],
-                subscription_text(m["subscribedTopicNames"]),
+                tuple(sorted(set(m["subscribedTopicNames"]))),
                 tuple(sorted(partitions_of(m["assignment"]["topicPartitions"], names))),
             )
             for m in told["members"]
@@ -159,7 +158,10 @@ def _describe_group(x: Exchange, names: Names) -> Taken:
 def _group_described(message: ShareGroupDescribe, reply: ShareGroupDescribeResponse) -> Said:
     (group,) = reply.groups
     members = tuple(
-        sorted((m.member_id, m.member_epoch, m.topic, m.partitions) for m in group.members)
+        sorted(
+            (m.member_id, m.member_epoch, m.subscribed_topic_names, m.partitions)
+            for m in group.members
+        )
     )
     # An answer with only an error describes the group as dead.
     state = group.state or UNKNOWN_STATE

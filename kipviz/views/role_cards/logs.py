@@ -261,8 +261,8 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             return f"{group}, expression {regex}", f"matches {', '.join(topics) or 'no topic'}"
         case SubscriptionRecord(group_id=group, member_id=member):
             named = f" as {record.instance_id}" if record.instance_id else ""
-            topics = (record.topic, *record.further_topics, record.regex)
-            wants = ", ".join(each for each in topics if each)
+            by_regex = (record.regex,) if record.regex else ()
+            wants = ", ".join((*record.subscribed_topic_names, *by_regex)) or "nothing"
             where = f", in rack {record.rack}" if record.rack else ""
             return f"{group}, member {member}", f"subscribes to {wants}{named}{where}"
         case TargetRecord(group_id=group, member_id=member, partitions=partitions):
@@ -323,8 +323,8 @@ def _of_share_group(record: ShareGroupRecord) -> tuple[str, str]:
             parts += [f"there: {', '.join(there)}"] if there else []
             parts += [f"deleting {', '.join(record.deleting)}"] if record.deleting else []
             return f"{group}, states", "; ".join(parts) or "none"
-        case ShareGroupMemberRecord(member_id=member, topic=topic):
-            return f"{group}, member {member}", f"subscribes to {topic}"
+        case ShareGroupMemberRecord(member_id=member, subscribed_topic_names=names):
+            return f"{group}, member {member}", f"subscribes to {', '.join(names) or 'nothing'}"
         case ShareGroupTargetRecord(member_id=member, partitions=partitions):
             return f"{group}, member {member}", f"is assigned {', '.join(partitions) or 'nothing'}"
         case ShareGroupAssignmentRecord(member_id=member, partitions=partitions):

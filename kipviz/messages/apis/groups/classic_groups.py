@@ -219,7 +219,7 @@ def _decode_join(fields: Struct, incoming: Incoming) -> tuple[model.JoinGroup, .
     try:
         subscription = read_subscription(metadata[0])
     except WireError:
-        subscription = Subscription("")
+        subscription = Subscription(())
     if any(data != subscription_bytes(subscription).data for data in metadata):
         subscription = subscription.but(metadata=metadata)
     message = model.JoinGroup(
@@ -354,7 +354,7 @@ def _encode_leave_response(m: model.LeaveGroupResponse, around: Around) -> Struc
 
 
 EXAMPLE = ("src-0",)
-_SUBSCRIBED = {"Metadata": subscription_bytes(Subscription("src", EXAMPLE))}
+_SUBSCRIBED = {"Metadata": subscription_bytes(Subscription(("src",), EXAMPLE))}
 _ASSIGNED = {"Assignment": assignment_bytes(EXAMPLE)}
 
 APIS = (

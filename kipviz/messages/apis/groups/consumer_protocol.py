@@ -97,8 +97,7 @@ def read_subscription(data: bytes) -> Subscription:
     told = _read_versioned(SUBSCRIPTION, data)
     owned = _decode_partitions(told.get("OwnedPartitions"))
     generation = told.get("GenerationId", NO_GENERATION)
-    topic, *further = told.get("Topics") or ("",)
-    return Subscription(topic, owned, generation, tuple(further))
+    return Subscription(tuple(told.get("Topics") or ()), owned, generation)
 
 
 def read_assignment(data: bytes) -> tuple[str, ...]:

@@ -209,7 +209,7 @@ def _encode_listing(m: model.ListGroupsResponse, _: Around) -> Struct:
 
 def _subscription(member: model.GroupMemberDescription) -> Subscription:
     metadata = () if member.metadata is None else (member.metadata,)
-    return Subscription(member.topic, further_topics=member.further_topics, metadata=metadata)
+    return Subscription(member.subscribed_topic_names, metadata=metadata)
 
 
 def _described_classic(m: model.DescribedClassicGroup, _: Around) -> Struct:
@@ -247,9 +247,7 @@ def _encode_description(m: model.DescribedConsumerGroup, around: Around) -> Stru
             "MemberId": member.member_id,
             "InstanceId": member.instance_id or None,
             "MemberEpoch": member.member_epoch,
-            "SubscribedTopicNames": tuple(
-                topic for topic in (member.topic, *member.further_topics) if topic
-            ),
+            "SubscribedTopicNames": member.subscribed_topic_names,
             **({"SubscribedTopicRegex": member.regex} if member.regex else {}),
             **({"RackId": member.rack} if member.rack else {}),
             "Assignment": encode_held(member.partitions),
@@ -294,7 +292,7 @@ def _encode_deletion(m: model.OffsetDeleteResponse, _: Around) -> Struct:
 
 
 _INSIDE = {
-    "MemberMetadata": subscription_bytes(Subscription("src", EXAMPLE)),
+    "MemberMetadata": subscription_bytes(Subscription(("src",), EXAMPLE)),
     "MemberAssignment": assignment_bytes(EXAMPLE),
 }
 APIS = (

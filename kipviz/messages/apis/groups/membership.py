@@ -12,8 +12,6 @@ from kipviz.messages.groups import membership as model
 from kipviz.messages.shares.share_membership import (
     ShareGroupHeartbeat,
     ShareGroupHeartbeatResponse,
-    subscribed_topics,
-    subscription_text,
 )
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.decoding import Incoming
@@ -118,7 +116,7 @@ def _heartbeat(m: model.ConsumerGroupHeartbeat, around: Around) -> Struct:
         "GroupId": m.group_id,
         "MemberId": m.member_id,
         "MemberEpoch": m.member_epoch,
-        "SubscribedTopicNames": m.topics,
+        "SubscribedTopicNames": m.subscribed_topic_names,
         **({} if m.regex is None else {"SubscribedTopicRegex": m.regex}),
         "TopicPartitions": None if m.owned is None else _by_id(m.owned, around),
         **({"InstanceId": m.instance_id} if m.instance_id else {}),
@@ -131,12 +129,7 @@ def _decode_heartbeat(
 ) -> tuple[model.ConsumerGroupHeartbeat, ...]:
     """Return the request; a partition of a topic with an unknown id has the id in its name."""
     owned = fields["TopicPartitions"]
-    names, by_regex = fields["SubscribedTopicNames"], incoming.version >= HAS_REGEX
-    regex = fields["SubscribedTopicRegex"] if by_regex else None
-    topic, *further = names or ("",)
-    if names == () and regex is None:
-        # An empty list subscribes to nothing; without a list the subscription stays unchanged.
-        regex = ""
+    regex = fields["SubscribedTopicRegex"] if incoming.version >= HAS_REGEX else None
     held = (
         f"{incoming.topic_of(each) or each['TopicId']}-{index}"
         for each in owned or ()
@@ -146,10 +139,9 @@ def _decode_heartbeat(
         fields["GroupId"],
         fields["MemberId"],
         fields["MemberEpoch"],
-        topic,
+        fields["SubscribedTopicNames"],
         None if owned is None else tuple(sorted(held)),
         fields["InstanceId"] or "",
-        tuple(further),
         regex,
         fields["RackId"] or "",
     )
@@ -161,14 +153,13 @@ def _share_heartbeat(m: ShareGroupHeartbeat, around: Around) -> Struct:
         "GroupId": m.group_id,
         "MemberId": m.member_id,
         "MemberEpoch": m.member_epoch,
-        "SubscribedTopicNames": subscribed_topics(m.topic) if m.topic else None,
+        "SubscribedTopicNames": m.subscribed_topic_names,
     }
 
 
 def _decode_share_heartbeat(fields: Struct, _: Incoming) -> tuple[ShareGroupHeartbeat, ...]:
     identity = (fields["GroupId"], fields["MemberId"], fields["MemberEpoch"])
-    topic = subscription_text(fields["SubscribedTopicNames"] or ())
-    return (ShareGroupHeartbeat(*identity, topic),)
+    return (ShareGroupHeartbeat(*identity, fields["SubscribedTopicNames"]),)
 
 
 def _heartbeat_answer(
@@ -223,7 +214,7 @@ APIS = (
                 OF_A_GROUP_ALONE,
             ),
         ),
-        topics=lambda m: tuple(m.topics or ()),
+        topics=lambda m: m.subscribed_topic_names or (),
         clause="KIP-848 Consumer Group Heartbeat",
         kafka="GroupMetadataManager.consumerGroupHeartbeat",
         answer_in="ConsumerHeartbeatRequestManager",
@@ -264,7 +255,7 @@ APIS = (
                 OF_A_GROUP_ALONE,
             ),
         ),
-        topics=lambda m: subscribed_topics(m.topic),
+        topics=lambda m: m.subscribed_topic_names or (),
         clause="KIP-932 ShareGroupHeartbeat",
         kafka="GroupMetadataManager.shareGroupHeartbeat",
         answer_in="ShareHeartbeatRequestManager",

@@ -26,7 +26,6 @@ from kipviz.messages.apis.shards import Shard
 from kipviz.messages.apis.shares.share_group_offsets import APIS as OFFSET_APIS
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares import share_admin as model
-from kipviz.messages.shares.share_membership import subscribed_topics
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.decoding import Incoming
 from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
@@ -91,7 +90,7 @@ def _encode_description(m: model.DescribedShareGroup, around: Around) -> Struct:
         {
             "MemberId": member.member_id,
             "MemberEpoch": member.member_epoch,
-            "SubscribedTopicNames": subscribed_topics(member.topic),
+            "SubscribedTopicNames": member.subscribed_topic_names,
             "Assignment": {
                 "TopicPartitions": indexes(
                     member.partitions,
