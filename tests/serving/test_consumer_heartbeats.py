@@ -8,7 +8,8 @@ from kipviz.serving.translating.apis import APIS
 from tests.serving.test_bad_requests import answer
 from tests.serving.test_frames import frame, make_cluster
 
-HEARTBEAT, INVALID_REQUEST, UNSUPPORTED_ASSIGNOR = 68, 42, 112
+HEARTBEAT, SHARE_HEARTBEAT = 68, 76
+INVALID_REQUEST, UNSUPPORTED_ASSIGNOR = 42, 112
 
 
 def beat(version, **said):
@@ -42,3 +43,26 @@ def test_an_assignor_that_brokers_do_not_have_is_an_error_with_those_that_they_h
         "ServerAssignor mine is not supported. Supported assignors: uniform, range."
     )
     assert beat(version, ServerAssignor="mine", MemberEpoch=-3)["ErrorCode"] == INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("InstanceId", "", "InstanceId can't be empty."),
+        ("RackId", "", "RackId can't be empty."),
+        ("RebalanceTimeoutMs", -1, "RebalanceTimeoutMs must be provided in first request."),
+    ],
+)
+def test_a_member_that_joins_names_its_time_for_a_rebalance_and_nothing_empty(field, value, why):
+    told = beat(1, **{field: value})
+    assert (told["ErrorCode"], told["ErrorMessage"]) == (INVALID_REQUEST, why)
+
+
+def test_a_member_of_a_share_group_has_no_empty_rack():
+    cluster = make_cluster()
+    home = cluster.world.image.home_of("__consumer_offsets", "g")
+    caller = cluster.connect(cluster.world.image.leader_of(home))
+    said = {"GroupId": "g", "MemberId": "m", "MemberEpoch": 0, "SubscribedTopicNames": ("orders",)}
+    for rack, error in (("", INVALID_REQUEST), (None, 0)):
+        cluster.feed(caller, frame(SHARE_HEARTBEAT, 1, **said, RackId=rack))
+        assert answer(caller, APIS[SHARE_HEARTBEAT].response, 1)["ErrorCode"] == error

@@ -113,6 +113,31 @@ def test_a_rebalance_ends_without_a_member_that_goes_on_beating_and_does_not_joi
     fast.client.forget()
 
 
+def test_a_member_of_the_consumer_protocol_revokes_within_the_time_that_it_asked_for(server):
+    client = Client(server.cluster.desk.ports, "c", Tally())
+
+    def beat(member, epoch, **said):
+        asked = {"GroupId": "k", "MemberId": member, "MemberEpoch": epoch}
+        return client.ask(1, raw.CONSUMER_HEARTBEAT, **asked, **said)
+
+    def join(member):
+        return beat(
+            member,
+            0,
+            RebalanceTimeoutMs=1_500,
+            SubscribedTopicNames=("orders",),
+            TopicPartitions=(),
+        )
+
+    epoch = join("keeps")["MemberEpoch"]
+    join("comes")
+    begun = time.monotonic()
+    until(lambda: beat("keeps", epoch)["ErrorCode"] == UNKNOWN_MEMBER_ID)
+    # The brokers' own time is five minutes; this member asks for less.
+    assert time.monotonic() - begun < 200
+    client.forget()
+
+
 def test_in_the_models_time_nothing_of_a_group_ends_by_itself():
     with kipviz.serve(cluster_of(["orders"], brokers=1), time="model") as server:
         member = Member(server, "m", session_ms=100)

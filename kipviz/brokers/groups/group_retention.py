@@ -5,7 +5,8 @@ A part of the group coordinator's role (`group_coordinator`). WHERE IN KAFKA: Of
   GroupMetadataManager.maybeDeleteGroup.
 KIPS: KIP-211, KIP-496.
 DURABILITY: tombstones. The start of each period is in the log, so a new coordinator continues counting.
-NOT MODELLED: share groups; old commits that carry their own expiry time (OffsetCommit version 1). Deletion by operators
+A share group never expires, so it stays until an operator deletes it (ShareGroup.shouldExpire).
+NOT MODELLED: old commits that carry their own expiry time (OffsetCommit version 1). Deletion by operators
   is in `group_administration`. Expiry is off unless the brokers' setting `offsets_expire` is on: a week is longer than
   any story. In an untimed world the period may end at any moment, on a timed clock it ends after
   offsets.retention.minutes (`cluster.timing.retention`).

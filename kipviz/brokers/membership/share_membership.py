@@ -151,13 +151,9 @@ def running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str]]:
 def _checks(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> Iterator[Check]:
     """Check a heartbeat: its fields are valid, and the member may join, or is known with this epoch."""
     epoch, group = request.member_epoch, me.share_groups.get(request.group_id)
-    invalid = Errors.INVALID_REQUEST
+    yield from _form_checks(request)
     yield has_loaded(me.loading)
-    named = bool(request.group_id and request.member_id) and epoch >= LEAVING
-    yield compare("valid ids and epoch", None, named, named, invalid)
     if epoch == JOINING:
-        names = request.subscribed_topic_names
-        yield compare("subscription", None, names, bool(names), invalid)
         yield group_kinds.shared_check(me, request.group_id)
         members = group.members if group is not None else Table[str, ShareMember].of()
         most, there = on.settings.share_group_max_size, len(members)
@@ -176,6 +172,19 @@ def _checks(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> 
     if group is not None:
         yield report_value("group epoch", group.epoch)
         yield report_value("partitions initialized", group.initialized)
+
+
+def _form_checks(request: ShareGroupHeartbeat) -> Iterator[Check]:
+    """Compare a heartbeat with the fields that its member epoch requires, before any state is checked.
+
+    Source: GroupCoordinatorService.throwIfShareGroupHeartbeatRequestIsInvalid.
+    """
+    epoch, invalid = request.member_epoch, Errors.INVALID_REQUEST
+    named = bool(request.group_id and request.member_id) and epoch >= LEAVING
+    yield compare("valid ids and epoch", None, named, named, invalid)
+    if epoch == JOINING:
+        names = request.subscribed_topic_names
+        yield compare("subscription", None, names, bool(names), invalid)
 
 
 def _initializing(

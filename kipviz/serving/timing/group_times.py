@@ -2,10 +2,12 @@
 
 A session starts again with each heartbeat that its coordinator accepts. A rebalance has its time from its beginning, a
 lock from its delivery. All of them are in a broker's memory: a new coordinator or leader starts them afresh. A classic
-member chooses its times with JoinGroup; those of the other groups are the brokers' defaults. A new member of a classic
-group that waits for its first generation has five minutes, because no heartbeat is expected of it yet.
+member chooses its times with JoinGroup, and a member of a KIP-848 group its time for a rebalance with its heartbeat; the
+others are the brokers' defaults. A new member of a classic group that waits for its first generation has five minutes,
+because no heartbeat is expected of it yet.
 
 Source: GroupCoordinatorConfig.CLASSIC_GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicGroupMember.sessionTimeoutMs and rebalanceTimeoutMs, ClassicGroup.rebalanceTimeoutMs,
+ConsumerGroupMember.rebalanceTimeoutMs,
 GroupMetadataManager.scheduleConsumerGroupSessionTimeout, SharePartition.scheduleAcquisitionLockTimeout.
 """
 
@@ -45,7 +47,7 @@ Running = tuple[RunOut | ExpireLock, object, int]
 
 
 class GroupTimes:
-    """Since when each timer of a group runs, and the times that classic members have asked for, in ms.
+    """Since when each timer of a group runs, and the times that members have asked for, in ms.
 
     `any_running` says that a timer may run, so `due` has to be asked often.
     """
@@ -56,7 +58,7 @@ class GroupTimes:
         self.any_running = False
 
     def ask(self, group_id: str, member_id: str, session_ms: int, rebalance_ms: int) -> None:
-        """Note the times in a classic member's JoinGroup; before version 1 both are the session's."""
+        """Note a member's times: those of its JoinGroup, before version 1 both the session's, or of its heartbeat."""
         self.any_running = True
         times = (session_ms, session_ms if rebalance_ms < 0 else rebalance_ms)
         self._asked.pop((group_id, member_id), None)
@@ -124,8 +126,9 @@ class GroupTimes:
                 if group_id in role.share_groups:
                     return usual.share_session_timeout_ms
                 return usual.consumer_session_timeout_ms
-            case MemberRebalance():
-                return usual.max_poll_interval_ms
+            case MemberRebalance(member_id, group_id):
+                asked = self._asked.get((group_id, member_id))
+                return asked[1] if asked else usual.max_poll_interval_ms
             case GroupRebalance(group_id) | GroupSync(group_id):
                 members = role.classic_groups[group_id].members
                 asked_for = [

@@ -126,7 +126,7 @@ SERVED: dict[type[Message], Translate] = {
     Heartbeat: translate_groups.with_group_name,
     LeaveGroup: translate_groups.leave_group,
     ConsumerGroupHeartbeat: translate_groups.consumer_group_heartbeat,
-    ShareGroupHeartbeat: as_written,
+    ShareGroupHeartbeat: translate_groups.share_group_heartbeat,
     ShareFetch: hint_leaders(translate_shares.share_fetch, 0),
     ShareAcknowledge: hint_leaders(translate_shares.share_acknowledge, 0),
     ShareGroupDescribe: translate_groups.describe,

@@ -19,7 +19,7 @@ from kipviz.messages.groups.groups import (
     OffsetFetch,
     OffsetFetchResponse,
 )
-from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.membership import JOINING, ConsumerGroupHeartbeat
 from kipviz.messages.groups.several_groups import named_groups
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
@@ -32,12 +32,14 @@ from kipviz.serving.translating.reply_context import (
     as_written,
 )
 from kipviz.settings.broker_configs import (
+    GROUP_CONSUMER_SESSION_TIMEOUT_MS,
     GROUP_MAX_SESSION_TIMEOUT_MS,
     GROUP_MIN_SESSION_TIMEOUT_MS,
 )
 
 # The assignors of brokers for KIP-848 groups (group.consumer.assignors).
 ASSIGNORS = ("uniform", "range")
+UNCHANGED_MS = -1  # the RebalanceTimeoutMs of a heartbeat that does not change it
 # The range of a classic member's session.
 LEAST_MS, MOST_MS = GROUP_MIN_SESSION_TIMEOUT_MS.default, GROUP_MAX_SESSION_TIMEOUT_MS.default
 NULLABLE_PROTOCOL = (
@@ -135,17 +137,46 @@ def _not_joined(request: ClientRequest, error: FurtherErrors) -> Struct:
 def consumer_group_heartbeat(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Join a KIP-848 group, stay in it or leave it; the assignor of the group is one that brokers have.
 
-    A heartbeat that is invalid for another reason is rejected for that one.
-    Source: GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid.
+    A heartbeat that is invalid for another reason is rejected for that one. The member's time for a rebalance is kept
+    beside the model. Source: GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid.
     """
     (message,) = messages
     assert isinstance(message, ConsumerGroupHeartbeat)
-    name = request.said["ServerAssignor"]
+    said = request.said
+    why = _find_empty(said, "InstanceId", "RackId")
+    if not why and said["MemberEpoch"] == JOINING and said["RebalanceTimeoutMs"] == UNCHANGED_MS:
+        why = "RebalanceTimeoutMs must be provided in first request."
+    if why and not is_malformed(message):
+        return _reject_heartbeat(Errors.INVALID_REQUEST, why)
+    name = said["ServerAssignor"]
     if name is None or name in ASSIGNORS or is_malformed(message):
+        if said["RebalanceTimeoutMs"] != UNCHANGED_MS:
+            times = (GROUP_CONSUMER_SESSION_TIMEOUT_MS.default, said["RebalanceTimeoutMs"])
+            request.desk.groups.ask(said["GroupId"], said["MemberId"], *times)
         return as_written(request, messages)
     told = f"ServerAssignor {name} is not supported. Supported assignors: {', '.join(ASSIGNORS)}."
-    error = {"ErrorCode": FurtherErrors.UNSUPPORTED_ASSIGNOR, "ErrorMessage": told}
-    return Asked((), lambda _: error)
+    return _reject_heartbeat(FurtherErrors.UNSUPPORTED_ASSIGNOR, told)
+
+
+def share_group_heartbeat(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+    """Join a share group, stay in it or leave it.
+
+    Source: GroupCoordinatorService.throwIfShareGroupHeartbeatRequestIsInvalid.
+    """
+    if why := _find_empty(request.said, "RackId"):
+        return _reject_heartbeat(Errors.INVALID_REQUEST, why)
+    return as_written(request, messages)
+
+
+def _find_empty(said: Struct, *fields: str) -> str:
+    """Return Kafka's sentence about the first field that is "", which may only be left out."""
+    return next((f"{field} can't be empty." for field in fields if said[field] == ""), "")
+
+
+def _reject_heartbeat(error: int, why: str) -> Asked:
+    """Reject a heartbeat before any group is asked."""
+    fields = {"ErrorCode": error, "ErrorMessage": why}
+    return Asked((), lambda _: fields)
 
 
 def with_group_name(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
