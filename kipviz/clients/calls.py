@@ -27,13 +27,13 @@ from kipviz.clients.operators.group_calls import OF_ANY_GROUP, READ_BY_OPERATORS
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.sessions import session_calls
 from kipviz.clients.shares import draining
+from kipviz.clients.throwing.client_errors import WrongState, WrongTxnState
 from kipviz.clients.transactions import external_database as databases
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.values import Value
 
 C = Call
 S = ProducerState
-INVALID_TXN_STATE = "InvalidTxnStateException"
 Enter: TypeAlias = Callable[[Application, Line, ClientRules], Application]
 
 
@@ -51,13 +51,13 @@ class Calling(Value, frozen=True):
     enter: Enter
     blocking: bool = False
     legal: tuple[ProducerState, ...] = ()
-    illegal: str = "IllegalStateException"
+    illegal: type[WrongState | WrongTxnState] = WrongState
     at_once: bool = False
 
     @property
     def always_illegal(self) -> bool:
         """Whether the call's own exception takes precedence over the producer's error."""
-        return self.illegal == INVALID_TXN_STATE
+        return self.illegal is WrongTxnState
 
 
 def client_of(me: Application, line: Line) -> Client:
@@ -119,7 +119,7 @@ CALLS: dict[Call, Calling] = {
         producer_calls.complete_transaction,
         True,
         (S.PREPARED_TRANSACTION,),
-        INVALID_TXN_STATE,
+        WrongTxnState,
     ),
     C.POLL: Calling(CONSUMER, consumer_calls.poll, True),
     C.ACKNOWLEDGE: Calling(CONSUMER, consumer_calls.acknowledge),

@@ -7,16 +7,11 @@ CommitRequestManager.
 from __future__ import annotations
 
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.calls import CALLS, CONSTRUCTORS, INVALID_TXN_STATE, client_of
-from kipviz.clients.exceptions import (
-    ABORTS,
-    class_of,
-    decode_error,
-    exception_for,
-    exception_in,
-)
+from kipviz.clients.calls import CALLS, CONSTRUCTORS, client_of
 from kipviz.clients.kinds import Holder
 from kipviz.clients.sending.producer import Producer
+from kipviz.clients.throwing.client_errors import ClientError, ExceptionClass, OwnError
+from kipviz.clients.throwing.exceptions import ABORTS, class_of, exception_for
 from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.producer_errors import client_errors
 from kipviz.clients.transactions.producer_state import ProducerState
@@ -31,10 +26,12 @@ from kipviz.messages.transactions.transactions import (
     InitProducerId,
 )
 
-KAFKA_EXCEPTION = "KafkaException"
-COMMIT_FAILED_EXCEPTION = "CommitFailedException"
-TIMEOUT = "TimeoutException"
-UNSUPPORTED_VERSION = "UnsupportedVersionException"
+# Classes by their names, as the catch blocks of a program have them.
+KAFKA_EXCEPTION = ExceptionClass.KAFKA.value
+COMMIT_FAILED_EXCEPTION = ExceptionClass.COMMIT_FAILED.value
+TIMEOUT = ExceptionClass.TIMEOUT.value
+UNSUPPORTED_VERSION = ExceptionClass.UNSUPPORTED_VERSION.value
+INVALID_TXN_STATE = ExceptionClass.INVALID_TXN_STATE.value
 FENCED = "ProducerFencedException"
 IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
 # These end the process, whatever its catch block does: it can only rethrow them.
@@ -59,8 +56,11 @@ _NAMED = {
     Call.COMPLETE_TRANSACTION: (INVALID_TXN_STATE, TIMEOUT),
     Call.SEND_SHARE_ACKNOWLEDGEMENTS: (UNSUPPORTED_VERSION,),
     Call.SHARE_GROUP_METADATA: (TIMEOUT,),
-    Call.POLL: ("NoOffsetForPartitionException", "OffsetOutOfRangeException"),
-    Call.COMMIT_SYNC: (COMMIT_FAILED_EXCEPTION, "RebalanceInProgressException"),
+    Call.POLL: (
+        ExceptionClass.NO_OFFSET_FOR_PARTITION.value,
+        ExceptionClass.OFFSET_OUT_OF_RANGE.value,
+    ),
+    Call.COMMIT_SYNC: (COMMIT_FAILED_EXCEPTION, ExceptionClass.REBALANCE_IN_PROGRESS.value),
 }
 
 
@@ -78,7 +78,7 @@ def catchable(call: Call) -> tuple[str, ...]:
     return tuple(sorted(named - {KAFKA_EXCEPTION}))
 
 
-def is_caught(me: Application, line: Line, raised: str) -> bool:
+def is_caught(me: Application, line: Line, raised: ClientError) -> bool:
     """Return whether a line has a catch block that catches the exception of its call.
 
     It does not if the exception is of another class, or is thrown again. Clause: KIP-1289 Pseudo code, 'throw fatal'.
@@ -89,10 +89,11 @@ def is_caught(me: Application, line: Line, raised: str) -> bool:
         return False
     if line.on_error >= len(me.program):
         return True  # the catch block ends the program
-    return exception_in(raised) not in me.program[line.on_error].rethrows
+    rethrown = me.program[line.on_error].rethrows
+    return not isinstance(raised, OwnError) or raised.EXCEPTION.value not in rethrown
 
 
-def class_thrown(me: Application, line: Line, raised: str) -> str:
+def class_thrown(me: Application, line: Line, raised: ClientError) -> str:
     """Return the class of the exception that a call throws to its thread.
 
     A producer that is already in an error state throws a KafkaException around the earlier error. Only the call that
@@ -104,9 +105,9 @@ def class_thrown(me: Application, line: Line, raised: str) -> str:
     )
     if isinstance(client, Holder) and not me.waiting and client.manager.state in IN_ERROR:
         return KAFKA_EXCEPTION
-    request, error = decode_error(raised)
-    if error is None:
-        return exception_in(raised) or KAFKA_EXCEPTION
+    if isinstance(raised, OwnError):
+        return raised.EXCEPTION.value
+    request, error = raised.request, raised.error
     if transactional:
         return exception_for(request, error).exception
     if error in client_errors(request).commit_failed:

@@ -13,7 +13,6 @@ from kipviz.clients.application import THROUGH, Application, Call, Line, databas
 from kipviz.clients.calling.producer_calls import keep_appended
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.catching import IN_ERROR, goes_on_elsewhere, is_caught
-from kipviz.clients.exceptions import exception_in
 from kipviz.clients.groups import consumer_threads
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import Client, Holder
@@ -32,6 +31,17 @@ from kipviz.clients.sessions.session_calls import (
 from kipviz.clients.shares import draining, share_member, share_throws, staged_records
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.client_errors import (
+    CallTimedOut,
+    ClientError,
+    ExceptionClass,
+    NoSession,
+    NotTransactional,
+    Raised,
+    ShareVersionTooLow,
+    TwoPhaseDisabled,
+    exception_class,
+)
 from kipviz.clients.transactions import external_database, group_identity, results
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.producer_state import ProducerState, Result
@@ -39,15 +49,14 @@ from kipviz.clients.transactions.producer_timers import topic_ids_given_up
 from kipviz.clients.transactions.results import FORGOTTEN, REMEMBERED, THROWING, times_out
 from kipviz.core.model import Event
 from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, CallStarted
-from kipviz.settings.client_configs import MAX_BLOCK_MS, TRANSACTION_TWO_PHASE_COMMIT_ENABLE
 
 # The calls of a share consumer that invoke its callback.
 CALLED_BACK = (Call.POLL, Call.COMMIT_SYNC, Call.COMMIT_ASYNC, Call.CLOSE_CONSUMER)
 # Exceptions that a catch block for KafkaException does not catch.
 NO_KAFKA_EXCEPTIONS = (
-    "IllegalStateException",
-    "ConcurrentModificationException",
-    "NullPointerException",
+    ExceptionClass.ILLEGAL_STATE,
+    ExceptionClass.CONCURRENT_MODIFICATION,
+    ExceptionClass.NULL_POINTER,
 )
 
 
@@ -120,8 +129,7 @@ def time_out_call(me: Application) -> tuple[Application, tuple[Event, ...]]:
 
 
 def _without_result(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
-    why = f"TimeoutException: {line.call.value}() took longer than {MAX_BLOCK_MS.name}"
-    return _leave(me, line, why, ())
+    return _leave(me, line, CallTimedOut(line.call.value), ())
 
 
 def _repeat_call(me: Application, line: Line) -> Application | None:
@@ -190,7 +198,7 @@ def _make_call(
     return _leave(me, line, "", (*started, *told))
 
 
-def _raised_on_entry(me: Application, line: Line) -> str:
+def _raised_on_entry(me: Application, line: Line) -> Raised:
     """Return the exception of a call on a producer in an error state."""
     client = client_of(me, line)
     if not isinstance(client, Holder):
@@ -203,14 +211,11 @@ def _raised_on_entry(me: Application, line: Line) -> str:
         line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS
         and manager.share_version < manager.staging_level
     ):
-        return (
-            "UnsupportedVersionException: no connection has reported share.version "
-            f"{manager.staging_level}"
-        )
+        return ShareVersionTooLow(manager.staging_level)
     return ""
 
 
-def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
+def _why_illegal(me: Application, line: Line, rules: ClientRules) -> Raised:
     """Return the exception of a call that is illegal in this state, or ""."""
     client = client_of(me, line)
     if is_plain(client):
@@ -223,9 +228,9 @@ def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
         if unfinished:
             return unfinished
         if line.call is Call.PREPARE_TRANSACTION and not manager.two_phase_commit:
-            return f"InvalidTxnStateException: {TRANSACTION_TWO_PHASE_COMMIT_ENABLE.name} is false"
+            return TwoPhaseDisabled()
         if manager.state not in (*calling.legal, *binding.legal_besides(client, line, rules)):
-            return f"{calling.illegal}: {line.call.value}() in state {client.state_name}"
+            return calling.illegal(line.call.value, client.state_name)
         return why_no_resume(me, line) or why_no_producer(me, line, rules)
     if isinstance(client, ShareConsumer):
         asks = line.call is Call.SHARE_GROUP_METADATA
@@ -235,16 +240,16 @@ def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
     return ""
 
 
-def _why_not_plain(line: Line) -> str:
+def _why_not_plain(line: Line) -> Raised:
     """Return the exception of a call on a producer without a transactional id, which can send and wait in any state."""
     if line.client == GIVEN:
-        return f"NullPointerException: {GIVEN} is null: it is a non-transactional producer"
+        return NoSession(GIVEN)
     if line.call in (Call.SEND, Call.FLUSH, Call.TRANSACTION_SESSION):
         return ""
-    return f"IllegalStateException: {line.call.value}() on a non-transactional producer"
+    return NotTransactional(line.call.value)
 
 
-def _why_not_of_share(client: ShareConsumer, line: Line, rules: ClientRules) -> str | None:
+def _why_not_of_share(client: ShareConsumer, line: Line, rules: ClientRules) -> ClientError | None:
     if line.call is Call.POLL:
         return share_throws.why_closed(client) or share_throws.why_no_poll(client, rules)
     if line.call is Call.ACKNOWLEDGE:
@@ -294,7 +299,7 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
     if line.call is Call.POLL:
         assert not isinstance(client, Holder | ExternalDatabase | ShareMember)
         return _leave(me.but(records=client.records), line, client.error, told)
-    error = ""
+    error: Raised = ""
     if (isinstance(client, Holder) and client.manager.state in THROWING) or (
         isinstance(client, Consumer) and line.call is Call.COMMIT_SYNC
     ):
@@ -318,14 +323,15 @@ def _with_result(
 
 
 def _leave(
-    me: Application, line: Line, raised: str, events: tuple[Event, ...]
+    me: Application, line: Line, raised: Raised, events: tuple[Event, ...]
 ) -> tuple[Application, tuple[Event, ...]]:
     """Go to the next line or to the catch block, or end the program."""
     returned = _returned(me.name, me.line, line.call.value, raised)
-    caught = bool(raised) and is_caught(me, line, raised)
+    caught = is_caught(me, line, raised) if raised else False
     me = me.but(waiting=False)
     fatal = (
-        me.manager.state is ProducerState.FATAL_ERROR or exception_in(raised) in NO_KAFKA_EXCEPTIONS
+        me.manager.state is ProducerState.FATAL_ERROR
+        or exception_class(raised) in NO_KAFKA_EXCEPTIONS
     )
     if raised and (not caught or (fatal and not goes_on_elsewhere(me, line))):
         return me.but(ended=f"{line.call.value}() threw {raised}"), (*events, returned)

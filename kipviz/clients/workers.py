@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from kipviz.clients.application import IDLE, THROUGH, Application, Call, Line, Worker
 from kipviz.clients.rules import ClientRules
+from kipviz.clients.throwing.client_errors import Raised, WorkerBusy, WorkerFailed
 
 
 def swap_thread(me: Application, thread: str) -> Application:
@@ -70,11 +71,11 @@ def why_it_waits(me: Application) -> str | None:
     return f"future.get() of {me.name} waits for {line.target}"
 
 
-def why_not_now(me: Application, line: Line) -> str:
+def why_not_now(me: Application, line: Line) -> Raised:
     """Return the exception of a call about another thread, or ""."""
     if line.call not in (Call.SUBMIT, Call.GET):
         return ""
     ended = worker(me, line.target).ended
     if line.call is Call.SUBMIT:
-        return "" if ended else f"RejectedExecutionException: {line.target} is at work"
-    return "" if ended in (IDLE, THROUGH) else f"ExecutionException: {ended}"
+        return "" if ended else WorkerBusy(line.target)
+    return "" if ended in (IDLE, THROUGH) else WorkerFailed(ended)

@@ -6,8 +6,10 @@ histories that lead to the same state can meet.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kipviz.core.model import Event
-from kipviz.core.values import Value
+from kipviz.core.values import Value, Written
 from kipviz.messages.message import Message
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -326,12 +328,12 @@ class CallStarted(Event, frozen=True):
 
 
 class CallReturned(Event, frozen=True):
-    """A call of the application returned, with an exception's name or ""."""
+    """A call of the application returned, perhaps with what it threw (an error of `kipviz.clients`), else ""."""
 
     application: str
     line: int
     call: str
-    raised: str
+    raised: Written | Literal[""]
 
 
 class LockRenewed(Event, frozen=True):

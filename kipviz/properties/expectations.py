@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition
 from kipviz.clients.shares.share_memory import ShareConsumer
-from kipviz.clients.shares.share_throws import NOT_ALL_ACKNOWLEDGED
+from kipviz.clients.throwing.client_errors import NotAllAcknowledged
 from kipviz.cluster.world import World
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
@@ -309,14 +309,16 @@ class PollGoesOn(Expectation):
         """
         if not isinstance(event, CallReturned) or event.call != "poll":
             return ""
-        if event.raised != NOT_ALL_ACKNOWLEDGED:
+        if not isinstance(event.raised, NotAllAcknowledged):
             return ""
         consumer = world.applications[event.application].consumer
         assert isinstance(consumer, ShareConsumer), consumer
         fetch = consumer.current_fetch
         if any(offset not in fetch.staged for offset in fetch.batch):
             return ""
-        return f"poll() of {event.application} throws {event.raised}, and all of them are staged"
+        return (
+            f"poll() of {event.application} throws {event.raised.words}, and all of them are staged"
+        )
 
 
 EXPECTATIONS: tuple[Expectation, ...] = (

@@ -12,12 +12,12 @@ from kipviz.brokers.local_calls import ListedHere
 from kipviz.brokers.transactions import administration
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
-from kipviz.clients.exceptions import REQUESTS as NAMED
-from kipviz.clients.exceptions import exception_for
 from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.sending import producer
 from kipviz.clients.shares import share_consumer
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.client_errors import REQUESTS as NAMED
+from kipviz.clients.throwing.exceptions import exception_for
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster import rejections
 from kipviz.cluster.dispatch import HANDLERS
@@ -287,7 +287,7 @@ def test_a_producer_that_may_not_have_its_name_can_ask_again_later(error):
     me, _ = producer.note_sent(me, producer.next_request(me), 1)
     me = producer.on_response(me, InitProducerIdResponse(error))
     assert (me.manager.state, me.done) == (ProducerState.UNINITIALIZED, True)
-    assert me.error == f"InitProducerId: {error.name}"
+    assert str(me.error) == f"InitProducerId: {error.name}"
     again = init_transactions(me)
     assert (again.manager.state, again.error) == (ProducerState.INITIALIZING, "")
 
@@ -300,7 +300,7 @@ def test_poll_throws_what_a_consumer_is_refused(answer):
     me, _ = kafka_consumer.note_sent(me, kafka_consumer.next_request(me), 1)
     me = kafka_consumer.on_response(me, answer)
     assert me.done
-    assert me.error.endswith(error_of_response(answer).name)
+    assert str(me.error).endswith(error_of_response(answer).name)
     assert kafka_consumer.poll(me).error == ""
 
 
@@ -310,7 +310,7 @@ def test_poll_throws_what_a_share_consumer_is_refused(error):
     me = share_consumer.poll(me, lambda *_: ())
     me, _ = share_consumer.note_sent(me, share_consumer.next_request(me), 1)
     me = share_consumer.on_response(me, fetch_response(error, "p-0"))
-    assert (me.done, me.error) == (True, f"ShareFetch: {error.name}")
+    assert (me.done, str(me.error)) == (True, f"ShareFetch: {error.name}")
 
 
 def test_whoever_may_write_to_some_topic_may_have_an_identity_without_a_name():

@@ -445,7 +445,7 @@ def test_all_members_are_taken_out_after_a_question_who_they_are() -> None:
     left = (Left("C.1", "", E.NONE), Left("", "i1", E.UNKNOWN_MEMBER_ID))
     gone = LeaveGroupResponse(E.NONE, left)
     me = admin.on_response(me, gone)
-    assert (me.done, me.error) == (True, "LeaveGroup: UNKNOWN_MEMBER_ID")
+    assert (me.done, str(me.error)) == (True, "LeaveGroup: UNKNOWN_MEMBER_ID")
 
 
 def test_a_group_without_members_needs_no_second_request() -> None:
@@ -460,7 +460,7 @@ def test_what_is_wrong_with_one_partition_fails_the_call() -> None:
     assert request == OffsetDelete("g", ("src-0",))
     wrong = (PartitionResult("src-0", E.GROUP_SUBSCRIBED_TO_TOPIC),)
     me = admin.on_response(me, OffsetDeleteResponse(E.NONE, "g", wrong))
-    assert me.error == "OffsetDelete: GROUP_SUBSCRIBED_TO_TOPIC"
+    assert str(me.error) == "OffsetDelete: GROUP_SUBSCRIBED_TO_TOPIC"
     deleting, request = send_next(admin.delete_consumer_group(fresh(), "g"))
     assert request == DeleteGroups(("g",))
     assert not deleting.done

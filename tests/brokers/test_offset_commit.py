@@ -133,7 +133,7 @@ def test_a_retriable_error_is_asked_again_and_another_one_is_thrown():
     again = kafka_consumer.on_response(me, OffsetCommitResponse(E.NOT_COORDINATOR))
     assert kafka_consumer.next_request(again) == request
     failed = kafka_consumer.on_response(me, OffsetCommitResponse(E.UNKNOWN_MEMBER_ID))
-    assert (failed.done, failed.error) == (True, "OffsetCommit: UNKNOWN_MEMBER_ID")
+    assert (failed.done, str(failed.error)) == (True, "OffsetCommit: UNKNOWN_MEMBER_ID")
 
 
 def test_the_check_of_a_partition_that_is_not_there_stands_beside_those_of_the_group(desk):

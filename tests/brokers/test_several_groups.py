@@ -262,7 +262,7 @@ def test_one_group_fails_alone_and_one_that_says_to_come_back_is_asked_again() -
     me, request = send_next(hear_results(me, wrong, told(E.NONE, "h"), later))
     assert (request, me.done) == (DeleteGroups(("k",)), False)
     me = hear_results(me, told(E.GROUP_ID_NOT_FOUND, "k"))
-    assert (me.done, me.error, me.described) == (True, "DeleteGroups: NON_EMPTY_GROUP", ())
+    assert (me.done, str(me.error), me.described) == (True, "DeleteGroups: NON_EMPTY_GROUP", ())
 
 
 def test_the_next_call_is_about_one_group_again() -> None:

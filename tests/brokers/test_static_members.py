@@ -164,7 +164,7 @@ def test_what_is_wrong_with_its_name_ends_a_consumer(error: Errors) -> None:
     assert isinstance(request, ConsumerGroupHeartbeat)
     assert request.instance_id == "i1"
     me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(error, "C1"))
-    assert (me.state, me.error) == (MemberState.FATAL, f"ConsumerGroupHeartbeat: {error.name}")
+    assert (me.state, str(me.error)) == (MemberState.FATAL, f"ConsumerGroupHeartbeat: {error.name}")
 
 
 def test_who_is_back_is_shown_what_its_place_has_and_why_it_moves(desk: Desk) -> None:

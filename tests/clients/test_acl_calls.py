@@ -83,6 +83,6 @@ def test_a_creation_that_is_refused_fails_the_call():
     asked = acl_calls.create_acls(ME, "app-1 may READ TOPIC src")
     request, after = answer_next(asked, CreateAclsResponse((Errors.CLUSTER_AUTHORIZATION_FAILED,)))
     assert request == CreateAcls((READ_SRC,))
-    assert (after.done, after.error) == (True, "CreateAcls: CLUSTER_AUTHORIZATION_FAILED")
+    assert (after.done, str(after.error)) == (True, "CreateAcls: CLUSTER_AUTHORIZATION_FAILED")
     _, after = answer_next(asked, CreateAclsResponse((Errors.NONE,)))
     assert (after.done, after.error) == (True, "")

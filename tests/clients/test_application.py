@@ -12,14 +12,16 @@ from kipviz.clients.groups.consumer_coordinator import MemberState as ClassicSta
 from kipviz.clients.groups.consumer_membership import MemberState as GroupState
 from kipviz.clients.kinds import next_request
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.client_errors import request_error
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, CallStarted
 from kipviz.messages.groups.classic_groups import LeaveGroup, Leaver
 from kipviz.messages.groups.groups import GroupOffset
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
-from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.logs.producing import FetchedRecord, Produce
 from kipviz.messages.shares.share_groups import AcknowledgementBatch, AcknowledgeType
 from kipviz.scenarios.applications.programs import GROUP_LOOP, SHARE_LOOP
 from tests.clients.parts import (
@@ -30,6 +32,7 @@ from tests.clients.parts import (
     producer_of,
 )
 
+FAILED = request_error(Produce, Errors.INVALID_TXN_STATE)
 C, S = Call, ProducerState
 RULES = design("repaired").client_rules()
 RECORDS = (FetchedRecord("src-0", 100, "a", 1), FetchedRecord("src-0", 101, "b", 1))
@@ -149,14 +152,14 @@ def test_which_call_is_legal_in_which_state(state, call, cell):
     share = call is not C.SEND_OFFSETS
     me = process(call, C.POLL, state=state, share=share, records=RECORDS)
     if state in (S.ABORTABLE_ERROR, S.FATAL_ERROR):
-        me = me.but(producer=change(me.producer, error="Produce: SOMETHING"))
+        me = me.but(producer=change(me.producer, error=FAILED))
     after, events = step(me)
     assert events[0] == CallStarted("app-1", 0, call.value)
-    raised = [e.raised for e in events if isinstance(e, CallReturned)]
+    raised = [str(e.raised) for e in events if isinstance(e, CallReturned)]
     if cell == "ok":
         assert raised in ([], [""])
     elif cell == "err":
-        assert raised == ["Produce: SOMETHING"]
+        assert raised == [str(FAILED)]
     else:
         assert raised[0].startswith("IllegalStateException")
     assert bool(after.ended) == (cell != "ok")
@@ -165,7 +168,7 @@ def test_which_call_is_legal_in_which_state(state, call, cell):
 def test_a_kafka_exception_goes_to_the_catch_block_and_an_illegal_state_does_not():
     caught = Line("commit", C.COMMIT_TRANSACTION, on_error=1)
     me = process(caught, C.ABORT_TRANSACTION, state=S.ABORTABLE_ERROR)
-    me = me.but(producer=change(me.producer, error="Produce: INVALID_TXN_STATE"))
+    me = me.but(producer=change(me.producer, error=FAILED))
     after, _ = step(me)
     assert (after.line, after.ended) == (1, "")
     after, _ = step(process(caught, C.ABORT_TRANSACTION, state=S.READY))

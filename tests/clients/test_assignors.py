@@ -219,7 +219,7 @@ def test_with_an_eager_assignor_beside_it_a_consumer_gives_everything_up() -> No
 def test_a_group_that_knows_no_assignor_of_it_ends_the_call() -> None:
     me, _ = send(kafka_consumer.poll(fresh()))
     me = kafka_consumer.on_response(me, JoinGroupResponse(E.INCONSISTENT_GROUP_PROTOCOL, ""))
-    assert (me.done, me.error) == (True, "JoinGroup: INCONSISTENT_GROUP_PROTOCOL")
+    assert (me.done, str(me.error)) == (True, "JoinGroup: INCONSISTENT_GROUP_PROTOCOL")
 
 
 def looked_up(story: str) -> list[str]:

@@ -67,7 +67,7 @@ class Run(Cluster):
 
     @property
     def raised(self):
-        return [e.raised for e in self.events if isinstance(e, CallReturned) and e.raised]
+        return [str(e.raised) for e in self.events if isinstance(e, CallReturned) and e.raised]
 
     def count_sent(self, kind):
         return sum(isinstance(e, MessageSent) and isinstance(e.message, kind) for e in self.events)

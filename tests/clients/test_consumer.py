@@ -125,7 +125,7 @@ def test_records_that_arrive_after_an_abort_are_dropped():
 def test_an_error_of_an_offset_that_a_retry_does_not_change_is_thrown():
     _, me = polling()
     me = c.on_response(me, response_of(Errors.INVALID_GROUP_ID, "src-0"))
-    assert (me.done, me.polling, me.error) == (True, False, "OffsetFetch: INVALID_GROUP_ID")
+    assert (me.done, me.polling, str(me.error)) == (True, False, "OffsetFetch: INVALID_GROUP_ID")
 
 
 def test_it_sends_no_heartbeats_and_sets_no_timer():
@@ -179,13 +179,13 @@ def test_a_position_that_the_log_has_no_more_is_reset():
 def test_without_a_policy_poll_throws_and_the_position_stays():
     me, _ = resetting("none", 7)
     me = c.on_response(me, FetchResponse((PartitionData("src-0", Errors.OFFSET_OUT_OF_RANGE),)))
-    assert (me.done, me.error) == (True, "OffsetOutOfRangeException: src-0@7")
+    assert (me.done, str(me.error)) == (True, "OffsetOutOfRangeException: src-0@7")
     assert c.next_request(c.poll(me)) == Fetch(
         (FetchPartition("src-0", 7),), 10, read_committed=True
     )
     me, _ = resetting("none")
     me = c.on_response(me, response_of(Errors.NONE, "src-0", -1))
-    assert me.error == "NoOffsetForPartitionException: src-0"
+    assert str(me.error) == "NoOffsetForPartitionException: src-0"
 
 
 def test_the_next_life_of_a_process_has_the_same_policy():

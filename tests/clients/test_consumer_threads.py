@@ -43,7 +43,7 @@ def process(mine, its, story=POLLS_ON):
 
 def list_raised(me):
     _, events = step(swap_thread(me, "worker"), RULES)
-    return [e.raised for e in events if isinstance(e, CallReturned)]
+    return [str(e.raised) for e in events if isinstance(e, CallReturned)]
 
 
 @pytest.mark.parametrize(("mine", "its"), [(POLL, SAYS), (POLL, COMMITS), (COMMITS, POLL)])
@@ -74,7 +74,7 @@ def test_a_snapshot_is_taken_beside_a_poll_and_is_that_of_before():
     me = process(POLL, SNAPSHOT)
     told = me.but(consumer=change(me.consumer, member_epoch=3, staging_told=3))
     after, events = step(swap_thread(told, "worker"), RULES)
-    assert [e.raised for e in events if isinstance(e, CallReturned)] == [""]
+    assert [str(e.raised) for e in events if isinstance(e, CallReturned)] == [""]
     later = after.but(consumer=after.consumer.but(member_epoch=4))
     assert later.consumer.handover.snapshot == (me.consumer.member_id, 3)
 
@@ -99,7 +99,10 @@ def test_only_the_thread_that_polls_next_waits_for_a_staging():
 def test_who_polls_on_beside_a_worker_loses_its_record_where_poll_accepts_it(under, lost):
     trace, _ = play_once(POLLS_ON.name, under)
     threw = [
-        e.raised for n in nodes(trace) for e in n.events if isinstance(e, CallReturned) and e.raised
+        str(e.raised)
+        for n in nodes(trace)
+        for e in n.events
+        if isinstance(e, CallReturned) and e.raised
     ]
     assert threw == (["TxnShareAcknowledge: INVALID_RECORD_STATE"] if lost else [])
     found = PROPERTIES[0].finding(trace.observations[0])

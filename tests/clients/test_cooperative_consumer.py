@@ -76,7 +76,7 @@ def test_a_poll_does_not_join_a_second_time_while_the_first_time_is_under_way() 
 
 def test_between_two_polls_a_commit_is_told_that_the_group_rebalances() -> None:
     me = kafka_consumer.commit_sync(came_back(waiting()))
-    assert (me.done, me.error) == (
+    assert (me.done, str(me.error)) == (
         True,
         "RebalanceInProgressException: the consumer is PREPARING_REBALANCE",
     )

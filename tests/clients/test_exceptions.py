@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import catching, exceptions
+from kipviz.clients import catching
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.catching import KAFKA_EXCEPTION
+from kipviz.clients.throwing import client_errors, exceptions
+from kipviz.clients.throwing.client_errors import (
+    REQUESTS,
+    CallTimedOut,
+    NothingToAbort,
+    OwnError,
+    request_error,
+)
+from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.core.values import fingerprint
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups.groups import OffsetCommit, TxnOffsetCommit
+from kipviz.messages.logs.producing import Fetch
 from kipviz.messages.transactions.transactions import EndTxn
+from kipviz.settings.client_configs import MAX_BLOCK_MS
 from tests.clients.parts import change, classic_member_of, producer_of
 
 E = Errors
+SAMPLE = ("flush", PreparedTxnState(9, 1), PreparedTxnState(9, 0))
 
 
 @pytest.mark.parametrize(
@@ -107,36 +121,49 @@ RETRIES, ABORTS, ENDS = exceptions.RETRIES, exceptions.ABORTS, exceptions.ENDS
 def test_a_handler_throws_its_own_errors_as_such_and_of_others_a_kafka_exception(
     request_name, error, exception, kind
 ):
-    found = exceptions.exception_for(exceptions.REQUESTS[request_name], error)
+    found = exceptions.exception_for(REQUESTS[request_name], error)
     assert found.kind == kind
     assert exception in (None, found.exception)
     assert found.words.startswith(f"{found.exception}: {kind}, ")
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("EndTxn: PRODUCER_FENCED", (EndTxn, E.PRODUCER_FENCED)),
-        ("TimeoutException: too long", (None, None)),
-    ],
-)
-def test_the_stored_text_of_an_error_names_a_request_and_an_error_or_an_exception(words, told):
-    assert exceptions.decode_error(words) == told
-    assert exceptions.exception_in(words) == ("" if told[0] else "TimeoutException")
-
-
 @pytest.mark.parametrize("error", E)
-def test_every_error_of_a_request_is_read_as_it_was_written(error):
-    for request in exceptions.REQUESTS.values():
-        text = exceptions.encode_error(request, error)
-        assert exceptions.decode_error(text) == (request, error)
-        assert exceptions.exception_in(text) == ""
+def test_the_error_of_a_request_is_a_value_that_is_stored_as_both_names(error):
+    texts = set()
+    for name, request in REQUESTS.items():
+        raised = request_error(request, error)
+        assert (raised.request, raised.error) == (request, error)
+        assert raised.text == str(raised) == raised.words == f"{name}: {error.name}"
+        assert fingerprint(raised) == fingerprint(raised.text)
+        assert client_errors.exception_class(raised) is None
+        texts.add(raised.text)
+    assert len(texts) == len(REQUESTS)
 
 
-def test_an_exception_is_known_by_its_class_and_not_by_its_message():
-    assert exceptions.exception_in("RebalanceInProgressException") == "RebalanceInProgressException"
-    assert exceptions.exception_in("TimeoutException: other words: and more") == "TimeoutException"
-    assert exceptions.exception_in("") == ""
+@pytest.mark.parametrize("kind", OwnError.__subclasses__())
+def test_an_exception_of_a_client_itself_is_stored_as_its_class_and_message(kind):
+    raised = kind(*SAMPLE[: len(kind.__struct_fields__)])
+    assert kind.__module__ == client_errors.__name__
+    assert raised.text == f"{kind.EXCEPTION}: {kind.TEXT % SAMPLE[: len(kind.__struct_fields__)]}"
+    assert (str(raised), raised.words) == (raised.text, raised.text)
+    assert fingerprint(raised) == fingerprint(raised.text)
+    assert client_errors.exception_class(raised) is kind.EXCEPTION
+
+
+def test_no_two_exceptions_of_clients_have_one_text():
+    texts = [(kind.EXCEPTION, kind.TEXT) for kind in OwnError.__subclasses__()]
+    assert len(set(texts)) == len(texts) > 30
+    assert client_errors.exception_class("") is None
+
+
+def test_an_exception_is_reworded_on_the_screen_alone(monkeypatch):
+    monkeypatch.setattr(CallTimedOut, "WORDS", "no result of %s()")
+    raised = CallTimedOut("flush")
+    assert raised.text == f"TimeoutException: flush() took longer than {MAX_BLOCK_MS.name}"
+    assert (
+        raised.words == exceptions.render_error(raised) == "TimeoutException: no result of flush()"
+    )
+    assert exceptions.render_error("") == "none"
 
 
 # -- catch blocks ----------------------------------------------------------------------------------------
@@ -157,22 +184,31 @@ def process(*program, transactional_id="t", **changes):
         (
             Call.COMMIT_TRANSACTION,
             "t",
-            "TxnOffsetCommit: ILLEGAL_GENERATION",
+            request_error(TxnOffsetCommit, E.ILLEGAL_GENERATION),
             "CommitFailedException",
         ),
-        (Call.COMMIT_TRANSACTION, "t", "EndTxn: UNKNOWN_SERVER_ERROR", KAFKA_EXCEPTION),
-        (Call.COMMIT_TRANSACTION, "t", "no class at all", KAFKA_EXCEPTION),
-        (Call.COMMIT_TRANSACTION, "t", "TimeoutException: too long", "TimeoutException"),
+        (
+            Call.COMMIT_TRANSACTION,
+            "t",
+            request_error(EndTxn, E.UNKNOWN_SERVER_ERROR),
+            KAFKA_EXCEPTION,
+        ),
+        (Call.COMMIT_TRANSACTION, "t", CallTimedOut("commitTransaction"), "TimeoutException"),
         # The handlers of TransactionManager have no say over a producer without transactions, or over a consumer.
-        (Call.SEND, "", "EndTxn: UNKNOWN_SERVER_ERROR", "UnknownServerException"),
-        (Call.COMMIT_SYNC, "t", "OffsetCommit: UNKNOWN_MEMBER_ID", "CommitFailedException"),
+        (Call.SEND, "", request_error(EndTxn, E.UNKNOWN_SERVER_ERROR), "UnknownServerException"),
         (
             Call.COMMIT_SYNC,
             "t",
-            "OffsetCommit: GROUP_AUTHORIZATION_FAILED",
+            request_error(OffsetCommit, E.UNKNOWN_MEMBER_ID),
+            "CommitFailedException",
+        ),
+        (
+            Call.COMMIT_SYNC,
+            "t",
+            request_error(OffsetCommit, E.GROUP_AUTHORIZATION_FAILED),
             "GroupAuthorizationException",
         ),
-        (Call.POLL, "t", "Fetch: UNKNOWN_MEMBER_ID", "UnknownMemberIdException"),
+        (Call.POLL, "t", request_error(Fetch, E.UNKNOWN_MEMBER_ID), "UnknownMemberIdException"),
     ],
 )
 def test_the_class_of_what_is_thrown_depends_on_who_throws_it(call, transactional_id, raised, name):
@@ -185,7 +221,7 @@ def test_the_class_of_what_is_thrown_depends_on_who_throws_it(call, transactiona
 def test_a_producer_that_is_in_error_already_throws_a_kafka_exception_around_the_first_one(state):
     """TransactionManager.maybeFailWithError."""
     me = process(COMMIT, ABORT, state=state)
-    raised = "EndTxn: PRODUCER_FENCED"
+    raised = request_error(EndTxn, E.PRODUCER_FENCED)
     assert catching.class_thrown(me, COMMIT, raised) == KAFKA_EXCEPTION
     assert catching.class_thrown(me.but(waiting=True), COMMIT, raised) == "ProducerFencedException"
 
@@ -204,15 +240,15 @@ def test_a_producer_that_is_in_error_already_throws_a_kafka_exception_around_the
 def test_a_catch_block_takes_what_it_names(changes, caught):
     line = COMMIT.but(**changes)
     me = process(line, ABORT).but(waiting=True)
-    assert catching.is_caught(me, line, "EndTxn: PRODUCER_FENCED") is caught
+    assert catching.is_caught(me, line, request_error(EndTxn, E.PRODUCER_FENCED)) is caught
 
 
 def test_a_catch_block_that_throws_it_again_has_not_caught_it():
     """KIP-1289 Pseudo code: 'throw fatal'."""
     again = ABORT.but(rethrows=("ProducerFencedException", "TimeoutException"))
     me = process(COMMIT, again).but(waiting=True)
-    assert not catching.is_caught(me, COMMIT, "TimeoutException: too long")
-    assert catching.is_caught(me, COMMIT, "KafkaException: else")
+    assert not catching.is_caught(me, COMMIT, CallTimedOut("commitTransaction"))
+    assert catching.is_caught(me, COMMIT, NothingToAbort("src-0"))
 
 
 def test_a_catch_block_names_what_its_call_can_throw_and_a_producer_survives():

@@ -12,6 +12,7 @@ from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.sending import producer as transactional
 from kipviz.clients.sending import sender
 from kipviz.clients.sessions.binding import settle
+from kipviz.clients.throwing.client_errors import request_error
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import Failure
 from kipviz.designs.catalogue import design
@@ -96,7 +97,7 @@ def test_what_it_gets_instead_of_an_identity_comes_out_of_poll() -> None:
     me = answer_with(send_next(process()), refused)
     assert me.producer.manager.state is P.ABORTABLE_ERROR
     assert (me.consumer.polling, me.consumer.done) == (False, True)
-    assert me.consumer.error == "InitProducerIdOfGroup: ILLEGAL_GENERATION"
+    assert str(me.consumer.error) == "InitProducerIdOfGroup: ILLEGAL_GENERATION"
     # The next poll() tries again.
     again = settle(me.but(consumer=kafka_consumer.poll(me.consumer)), RULES)
     assert transactional.next_request(again.producer) == ASK
@@ -183,7 +184,7 @@ def test_in_the_second_draft_init_transactions_returns_when_the_consumer_has_joi
 def test_who_cannot_join_is_not_waited_for() -> None:
     me = second_draft()
     thrown = me.consumer.but(
-        polling=False, done=True, error="JoinGroup: GROUP_AUTHORIZATION_FAILED"
+        polling=False, done=True, error=request_error(JoinGroup, Errors.GROUP_AUTHORIZATION_FAILED)
     )
     assert thread.why_no_step(settle(me.but(consumer=thrown), RULES)) is None
 

@@ -218,7 +218,10 @@ def test_an_answer_to_a_batch_that_is_not_on_the_way_changes_nothing():
 def test_an_error_that_is_fatal_loses_every_batch_and_sends_nothing_more():
     me, _ = all_out(ready(max_in_flight=2))
     me = answer(me, 0, Errors.PRODUCER_FENCED)
-    assert (me.manager.state, me.error) == (ProducerState.FATAL_ERROR, "Produce: PRODUCER_FENCED")
+    assert (me.manager.state, str(me.error)) == (
+        ProducerState.FATAL_ERROR,
+        "Produce: PRODUCER_FENCED",
+    )
     assert me.failed == tuple("abcdefg")
     assert clients.next_request(me) is None
 
@@ -243,14 +246,14 @@ def test_without_idempotence_there_is_no_gap_that_could_be_waited_out():
     """TransactionManager.canRetry is asked of an idempotent producer only; the error itself is not retriable."""
     me, _ = all_out(producer(idempotence=False, max_in_flight=1))
     me = answer(me, -1, GAP)
-    assert (me.failed, me.error) == (("a",), "Produce: OUT_OF_ORDER_SEQUENCE_NUMBER")
+    assert (me.failed, str(me.error)) == (("a",), "Produce: OUT_OF_ORDER_SEQUENCE_NUMBER")
     assert me.manager.producer_epoch == -1
 
 
 def test_an_identity_that_is_refused_for_good_ends_the_producer():
     me, _ = out(producer())
     me = clients.on_response(me, InitProducerIdResponse(Errors.UNSUPPORTED_VERSION))
-    assert (me.manager.state, me.error) == (
+    assert (me.manager.state, str(me.error)) == (
         ProducerState.FATAL_ERROR,
         "InitProducerId: UNSUPPORTED_VERSION",
     )

@@ -46,7 +46,7 @@ class Run(Cluster):
         raise AssertionError(call)
 
     def list_raised(self) -> list[str]:
-        return [e.raised for e in self.events if isinstance(e, CallReturned) and e.raised]
+        return [str(e.raised) for e in self.events if isinstance(e, CallReturned) and e.raised]
 
     def count_sent(self, kind: type) -> int:
         return sum(isinstance(e, MessageSent) and isinstance(e.message, kind) for e in self.events)

@@ -74,12 +74,12 @@ def test_a_position_that_the_log_does_not_have_is_asked_for_too(protocol):
 @BOTH
 def test_with_none_poll_throws_and_the_next_one_throws_again(protocol):
     me, _ = answer_next(polling(protocol, "none"), OffsetFetch, UNKNOWN)
-    assert (me.done, me.error) == (True, "NoOffsetForPartitionException: src-0")
+    assert (me.done, str(me.error)) == (True, "NoOffsetForPartitionException: src-0")
     assert isinstance(kafka_consumer.next_request(me.but(polling=True)), OffsetFetch)
     me = polling(protocol, "none", positions=Table.of({"src-0": 101}))
     for _ in range(2):
         me, _ = answer_next(me.but(polling=True), Fetch, BEYOND)
-        assert (me.done, me.error) == (True, "OffsetOutOfRangeException: src-0@101")
+        assert (me.done, str(me.error)) == (True, "OffsetOutOfRangeException: src-0@101")
 
 
 @BOTH

@@ -7,9 +7,9 @@ import pytest
 from kipviz.clients.sending import producer as p
 from kipviz.clients.sending import sender
 from kipviz.clients.sending.outgoing import OutgoingBatch
+from kipviz.clients.throwing.client_errors import StatePoisoned
 from kipviz.clients.transactions import producer_state
 from kipviz.clients.transactions import transaction_manager as managing
-from kipviz.clients.transactions.producer_errors import POISONED
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.table import Table
@@ -205,7 +205,7 @@ def test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer(erro
         assert after.manager.state is {"A": S.ABORTABLE_ERROR, "F": S.FATAL_ERROR}[cell]
         assert after.done
         fenced = error is Errors.INVALID_PRODUCER_EPOCH and column != "Produce"
-        assert (Errors.PRODUCER_FENCED if fenced else error).name in after.error
+        assert (Errors.PRODUCER_FENCED if fenced else error) is after.error.error
 
 
 def test_an_abort_that_is_itself_refused_as_abortable_ends_the_producer():
@@ -247,9 +247,9 @@ def test_a_fatal_error_stays_whatever_else_fails():
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, POISONED),
-        (Errors.INVALID_TXN_STATE, POISONED),
-        (Errors.INVALID_PRODUCER_EPOCH, POISONED),
+        (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, str(StatePoisoned())),
+        (Errors.INVALID_TXN_STATE, str(StatePoisoned())),
+        (Errors.INVALID_PRODUCER_EPOCH, str(StatePoisoned())),
         (Errors.PRODUCER_FENCED, "Produce: PRODUCER_FENCED"),
         (Errors.CLUSTER_AUTHORIZATION_FAILED, "Produce: CLUSTER_AUTHORIZATION_FAILED"),
     ],
@@ -258,7 +258,7 @@ def test_a_batch_that_fails_while_no_transaction_is_open_poisons_the_producer(er
     """TransactionManager.transitionTo: a fatal error is a legal step from READY, an abortable one is not."""
     batch = OutgoingBatch("out-0", RECORD, 0, broker=3)
     me = answer_produce(change(ready(), batches=(batch,)), error)
-    assert (me.manager.state, me.error) == (S.FATAL_ERROR, words)
+    assert (me.manager.state, str(me.error)) == (S.FATAL_ERROR, words)
 
 
 def test_offsets_that_fail_when_the_producer_is_prepared_poison_it_too():
@@ -266,7 +266,7 @@ def test_offsets_that_fail_when_the_producer_is_prepared_poison_it_too():
     *_, me = sends_both()
     me = change(me, state=S.PREPARED_TRANSACTION, batches=())
     me = p.on_response(me, TxnOffsetCommitResponse(Errors.ILLEGAL_GENERATION))
-    assert (me.manager.state, me.error) == (S.FATAL_ERROR, POISONED)
+    assert (me.manager.state, me.error) == (S.FATAL_ERROR, StatePoisoned())
 
 
 def test_what_was_on_a_broken_connection_is_sent_again():

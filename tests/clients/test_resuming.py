@@ -52,7 +52,7 @@ def process(line: Line, database: ExternalDatabase) -> Application:
 def test_resume_refuses_what_a_database_has_no_identity_for(target, database, refused) -> None:
     line = Line("r", Call.RESUME, client="session", target=target)
     me = process(line, database)
-    assert ("IllegalArgumentException" in why_no_resume(me, line)) is refused
+    assert ("IllegalArgumentException" in str(why_no_resume(me, line))) is refused
 
 
 def test_another_call_resumes_nothing_and_is_not_refused_for_it() -> None:

@@ -172,4 +172,4 @@ def test_an_error_while_it_prepares_ends_the_preparing_and_what_was_to_be_sent()
     failed = managing.enter_error(me.manager, managing.Failure(about, about.error))
     assert (failed.state, failed.preparing, failed.done) == (S.ABORTABLE_ERROR, False, True)
     assert (failed.queue, failed.to_add, failed.rests) == ((), (), "")
-    assert failed.error == "TxnOffsetCommit: FENCED_INSTANCE_ID"
+    assert str(failed.error) == "TxnOffsetCommit: FENCED_INSTANCE_ID"

@@ -35,7 +35,7 @@ def process(story, **changes):
 
 def make_call(me, rules=RULES):
     after, events = step(me, rules)
-    raised = next((e.raised for e in events if isinstance(e, CallReturned)), "")
+    raised = next((str(e.raised) for e in events if isinstance(e, CallReturned)), "")
     return after, raised, [e.session for e in events if isinstance(e, SessionGiven)]
 
 
@@ -114,7 +114,7 @@ def test_two_identities_are_two_decisions_and_a_crash_tears_them(under, states, 
 
 def test_whoever_has_a_producer_ends_its_owners_transaction_through_the_accessor():
     trace, _ = play_once("kip-1310-accessor", "repaired")
-    raised = [e.raised for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)]
+    raised = [str(e.raised) for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)]
     assert [r for r in raised if r] == ["IllegalStateException: commitTransaction() in state READY"]
 
 

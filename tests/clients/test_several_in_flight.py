@@ -123,7 +123,7 @@ def test_a_gap_behind_a_batch_that_is_not_through_is_tried_again_one_by_one():
 def test_a_gap_with_nothing_before_it_ends_the_transaction():
     me, _ = all_out(writing("ab"))
     me = answer(answer(me, 1), 2, GAP)
-    assert (me.manager.state, me.error) == (S.ABORTABLE_ERROR, f"Produce: {GAP.name}")
+    assert (me.manager.state, str(me.error)) == (S.ABORTABLE_ERROR, f"Produce: {GAP.name}")
 
 
 def test_the_batches_behind_one_that_was_refused_for_good_take_its_place():
@@ -184,7 +184,7 @@ def test_a_batch_that_expires_on_the_wire_ends_the_transaction_and_its_answer_is
 ):
     me, _ = all_out(writing("ab", version))
     me = sender.fail_expired(me)
-    assert (me.manager.state, me.error) == (S.ABORTABLE_ERROR, "Produce: REQUEST_TIMED_OUT")
+    assert (me.manager.state, str(me.error)) == (S.ABORTABLE_ERROR, "Produce: REQUEST_TIMED_OUT")
     assert [b.records[0].value for b in me.accumulator.batches] == ["b"]
     assert me.partition_map.unresolved == type(me.partition_map.unresolved).of(), (
         "it was not sent again"

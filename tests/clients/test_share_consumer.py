@@ -12,6 +12,7 @@ from kipviz.clients.shares import share_throws
 from kipviz.clients.shares.acknowledge_requests import Completed
 from kipviz.clients.shares.share_holding import Held
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.client_errors import NotAllAcknowledged
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import FetchedRecord
@@ -134,7 +135,7 @@ def test_records_of_one_leader_are_not_acknowledged_at_the_next_one():
 
 def test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_poll():
     me = deliver(consumer(explicit=True), 0, 1)
-    assert share_throws.why_no_poll(me, RULES).startswith("IllegalStateException")
+    assert share_throws.why_no_poll(me, RULES) == NotAllAcknowledged()
     me = sc.acknowledge(me, ((0, ACCEPT),))
     assert share_throws.why_no_poll(me, RULES) is not None
     me = sc.acknowledge(me, ((0, RELEASE), (1, ACCEPT)))  # the last word counts
@@ -151,7 +152,7 @@ def test_in_explicit_mode_a_staged_record_is_acknowledged_where_the_design_says_
     assert share_throws.why_no_poll(me, RULES) is None
     for other in ("as-written", "kafka", "finding-X27"):
         why = share_throws.why_no_poll(me, design(other).client_rules())
-        assert why == "IllegalStateException: all records must be acknowledged in explicit mode"
+        assert why == NotAllAcknowledged()
     said = sc.acknowledge(me, ((0, ACCEPT), (1, ACCEPT)))
     assert share_throws.why_no_poll(said, design("as-written").client_rules()) is None
 

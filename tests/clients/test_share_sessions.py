@@ -251,7 +251,7 @@ def test_where_no_broker_of_a_fetch_may_be_read_the_poll_throws_and_says_which_r
     _, me = sends(polls(reader()), HERE)
     refused = fetch_response(Errors.NONE, "src-0", refused=("src-0",))
     me = sc.on_response(me, refused)
-    assert (me.done, me.error, me.sessions.epoch) == (
+    assert (me.done, str(me.error), me.sessions.epoch) == (
         True,
         "ShareFetch: TOPIC_AUTHORIZATION_FAILED",
         1,
@@ -477,7 +477,7 @@ def test_a_topic_that_may_not_be_read_is_thrown_by_a_poll_that_found_nothing_els
     refused = part("src-1", error=Errors.TOPIC_AUTHORIZATION_FAILED)
     _, me = asks_all(polls(in_session()), HERE, *BOTH)
     nothing = tells(me, refused)
-    assert (nothing.done, nothing.error) == (True, "ShareFetch: TOPIC_AUTHORIZATION_FAILED")
+    assert (nothing.done, str(nothing.error)) == (True, "ShareFetch: TOPIC_AUTHORIZATION_FAILED")
     assert (nothing.asking, nothing.sessions.epoch) == ((), 1)
     found = tells(me, refused, part("src-0", 7))
     assert (found.done, found.error, len(found.records)) == (True, "", 1)

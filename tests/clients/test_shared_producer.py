@@ -73,7 +73,7 @@ class Run(Cluster):
 
     @property
     def raised(self):
-        return [e.raised for e in self.events if isinstance(e, CallReturned) and e.raised]
+        return [str(e.raised) for e in self.events if isinstance(e, CallReturned) and e.raised]
 
     def list_sent(self, kind):
         return [
@@ -234,7 +234,7 @@ def test_a_commit_waits_for_a_record_that_no_transaction_takes_along_until_it_ex
         (),
         ProducerState.ABORTABLE_ERROR,
     )
-    assert producer.error == "Produce: REQUEST_TIMED_OUT"
+    assert str(producer.error) == "Produce: REQUEST_TIMED_OUT"
 
 
 def test_an_abort_drops_what_a_send_has_left_and_ends_without_a_request():
@@ -320,7 +320,7 @@ def test_a_send_that_finds_no_room_waits_and_the_other_threads_send_stands_behin
     assert run.why_not(SECOND) == "send() of app-1 waits behind the send() of another thread"
     run.take(TimeOutCall("app-1"))
     assert (run.raised, run.producer.manager.results) == ([], ())
-    assert run.producer.error == "Produce: REQUEST_TIMED_OUT"
+    assert str(run.producer.error) == "Produce: REQUEST_TIMED_OUT"
 
 
 @pytest.mark.parametrize("under", ["kafka", "kafka-tv1"])

@@ -80,7 +80,7 @@ def test_what_a_broker_refuses_to_stage_is_the_consumers_again(
     late = ("app-1 goes on", "the lock of src-0@100 runs out", "quiet")
     _, world = after(TWO_POLLS, name, *late)
     app = world.applications["app-1"]
-    assert app.producer.error == "TxnShareAcknowledge: INVALID_RECORD_STATE"
+    assert str(app.producer.error) == "TxnShareAcknowledge: INVALID_RECORD_STATE"
     assert (app.consumer.current_fetch.staged, app.producer.manager.dropped) == (staged, ())
 
 

@@ -85,7 +85,7 @@ def process(*program, producers=1):
 def step(me, rules=REPAIRED):
     """Enter a line, or come back; give the application and what the call threw."""
     me, events = thread.step(me, rules)
-    raised = [e.raised for e in events if isinstance(e, CallReturned)]
+    raised = [str(e.raised) for e in events if isinstance(e, CallReturned)]
     return binding.settle(me, rules), raised
 
 

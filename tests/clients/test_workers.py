@@ -13,6 +13,7 @@ from kipviz.clients.application import IDLE, THROUGH, Call
 from kipviz.clients.rules import Entry
 from kipviz.clients.sessions import session_threads
 from kipviz.clients.thread import step, why_no_step
+from kipviz.clients.throwing.client_errors import WorkerBusy
 from kipviz.cluster.actions import CrashClient, StartClient, Step
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget, ThreadSpec
@@ -64,7 +65,7 @@ def test_a_thread_begins_when_it_is_submitted_and_is_through_at_the_end_of_its_l
     me = submit(me.but(records=("r",)))
     assert me.workers[0].records == ("r",)
     assert why_no_step(workers.swap_thread(me, "worker")) is None
-    assert workers.why_not_now(me, programs.SUBMIT).startswith("RejectedExecutionException")
+    assert workers.why_not_now(me, programs.SUBMIT) == WorkerBusy("worker")
     last = workers.swap_thread(at(me, len(me.program) - 1, "worker"), "worker")
     gone, _ = step(last.but(waiting=True).with_client(change(last.session, done=True)), RULES)
     assert gone.ended == THROUGH
@@ -81,7 +82,7 @@ def test_future_get_waits_for_a_thread_and_throws_what_it_threw():
         done = me.but(workers=(me.workers[0].but(ended=ended),))
         assert why_no_step(done) is None
         _, events = step(done, RULES)
-        assert [e.raised for e in events if isinstance(e, CallReturned)] == [threw]
+        assert [str(e.raised) for e in events if isinstance(e, CallReturned)] == [threw]
 
 
 AWAITS = next(i for i, li in enumerate(programs.WAITS_FOR_IT) if li.call is Call.GET)
@@ -194,7 +195,7 @@ def test_the_three_stories_end_as_they_say():
     def says(story, under):
         trace, _ = play_once(story, under)
         raised = [
-            e.raised
+            str(e.raised)
             for n in nodes(trace)
             for e in n.events
             if isinstance(e, CallReturned) and e.raised

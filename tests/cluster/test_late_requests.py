@@ -117,7 +117,7 @@ def test_only_a_batch_that_is_not_on_the_wire_expires(model):
         world = model.step(world, calm[0]).world
     world = model.step(world, ExpireBatch(PRODUCER)).world
     producer = world.applications["app-1"].producer
-    assert (producer.manager.state, producer.error) == (
+    assert (producer.manager.state, str(producer.error)) == (
         ProducerState.ABORTABLE_ERROR,
         "Produce: REQUEST_TIMED_OUT",
     )

@@ -90,7 +90,7 @@ def test_a_zombie_wakes_up_and_is_fenced(model):
     raised = []
     for _ in range(4):
         trace = follow(follow(trace, model, "app-1 goes on", "here"), model, "quiet", "here")
-        raised += [e.raised for e in trace.events if isinstance(e, CallReturned) and e.raised]
+        raised += [str(e.raised) for e in trace.events if isinstance(e, CallReturned) and e.raised]
         if trace.world.applications["app-1"].ended:
             break
     assert "PRODUCER_FENCED" in trace.world.applications["app-1"].ended

@@ -169,7 +169,7 @@ def test_a_client_sends_nothing_that_its_broker_lacks_and_is_told_by_itself() ->
     assert not any(isinstance(e, MessageSent) for e in done.events)
     producer = done.world.applications["app-1"].producer
     assert producer.manager.state is ProducerState.FATAL_ERROR
-    assert producer.error == "TxnShareAcknowledge: UNSUPPORTED_VERSION"
+    assert str(producer.error) == "TxnShareAcknowledge: UNSUPPORTED_VERSION"
 
 
 def test_a_binary_is_installed_as_often_as_allowed_and_only_where_there_is_another_one() -> None:

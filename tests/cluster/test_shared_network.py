@@ -52,7 +52,9 @@ def run(lost_at: int = -1) -> Trace:
 
 def list_commits(trace: Trace) -> list[str]:
     events = (event for node in trace.line for event in trace.node(node).events)
-    return [e.raised for e in events if isinstance(e, CallReturned) and e.call.startswith("commit")]
+    return [
+        str(e.raised) for e in events if isinstance(e, CallReturned) and e.call.startswith("commit")
+    ]
 
 
 def test_two_ids_speak_through_one_connection_to_each_broker() -> None:

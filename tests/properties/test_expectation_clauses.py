@@ -17,6 +17,7 @@ from kipviz.brokers.share_leaders.share_partition import (
 )
 from kipviz.checking.judging.verdicts import property_named
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.client_errors import NoOffset, NotAllAcknowledged, request_error
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
@@ -179,9 +180,7 @@ def test_a_commit_that_returns_has_decided_every_record_wherever_it_stands() -> 
     others = STAGED.but(staged_producer_id=8)
     assert reason_of_commit({100: others, 101: STAGED, 102: others}, returned) == said
     assert reason_of_commit({101: STAGED}, CallReturned("A1", 3, "abortTransaction", "")) == ""
-    assert (
-        reason_of_commit({101: STAGED}, CallReturned("A1", 3, "commitTransaction", "Fenced")) == ""
-    )
+    assert reason_of_commit({101: STAGED}, CallReturned("A1", 3, "commitTransaction", FENCED)) == ""
     assert reason_of_commit({101: STAGED}, TimePassed(5)) == ""
     assert reason_of_commit({101: STAGED.but(state=S.AVAILABLE)}, returned) == ""
 
@@ -202,7 +201,8 @@ def test_a_lock_whose_timer_has_fired_releases_nothing() -> None:
     assert reason(name, world_of({100: stuck}), TimePassed(5)) == ""
 
 
-EXPLICIT = "IllegalStateException: all records must be acknowledged in explicit mode"
+FENCED = request_error(EndTxn, Errors.PRODUCER_FENCED)
+EXPLICIT = NotAllAcknowledged()
 
 
 def reason_of_poll(staged: tuple[int, ...], event: Event) -> str:
@@ -220,7 +220,7 @@ def test_a_poll_after_every_record_is_staged_goes_on() -> None:
     assert reason_of_poll((100,), thrown) == ""
     assert reason_of_poll((), thrown) == ""
     assert reason_of_poll((100, 101), CallReturned("A1", 3, "poll", "")) == ""
-    assert reason_of_poll((100, 101), CallReturned("A1", 3, "poll", "WakeupException")) == ""
+    assert reason_of_poll((100, 101), CallReturned("A1", 3, "poll", NoOffset("src-0"))) == ""
     assert reason_of_poll((100, 101), CallReturned("A1", 3, "acknowledge", EXPLICIT)) == ""
     assert reason_of_poll((100, 101), TimePassed(5)) == ""
 

@@ -17,10 +17,13 @@ from kipviz.brokers.share_leaders.share_partition import (
 )
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import EVERY_PROPERTY, property_named
+from kipviz.clients.throwing.client_errors import Raised, request_error
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
+from kipviz.messages.errors import Errors
 from kipviz.messages.events import WRITE_FAILED, CallReturned, RecordsMoved
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.properties.expectations import EXPECTATIONS, AbortIsNoFailure, Expectation
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.records.share_group_state import RecordState
@@ -135,7 +138,7 @@ def test_who_could_not_give_back_two_records_knows_of_both(because: str, status:
     assert prop.observe(seen, None, Outcome(world, events)) == seen
 
 
-def committing(record: InFlight, call: str = "commitTransaction", raised: str = "") -> str:
+def committing(record: InFlight, call: str = "commitTransaction", raised: Raised = "") -> str:
     """What "commit means decided" says of a commit of A1, producer 9 with epoch 0, while a record is in flight."""
     world = waiting_with(Table.of({100: record}), 100)
     world.applications = Table.of(
@@ -151,7 +154,7 @@ STAGED = InFlight(S.TX_PENDING, 1, staged_producer_id=9, staged_producer_epoch=0
 
 def test_a_commit_that_has_returned_leaves_nothing_of_its_transaction_staged() -> None:
     assert committing(STAGED) == BROKEN
-    assert committing(STAGED, raised="ProducerFencedException") == HOLDS
+    assert committing(STAGED, raised=request_error(EndTxn, Errors.PRODUCER_FENCED)) == HOLDS
     assert committing(STAGED, call="abortTransaction") == HOLDS
     assert committing(STAGED.but(staged_producer_epoch=1)) == HOLDS
     assert committing(STAGED.but(staged_producer_id=8)) == HOLDS

@@ -97,7 +97,7 @@ class Run(Cluster):
             for event in self.events[seen:]:
                 if isinstance(event, CallReturned):
                     self.quiet()
-                    return event.raised
+                    return str(event.raised)
             self.quiet()
 
     def calls(self, application: str, count: int) -> list[str]:

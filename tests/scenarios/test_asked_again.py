@@ -33,7 +33,7 @@ def list_arrived(name: str, under: str, kind: type) -> list[Any]:
 
 
 def list_thrown(name: str, under: str) -> list[str]:
-    return [e.raised for e in events(name, under, CallReturned) if e.raised]
+    return [str(e.raised) for e in events(name, under, CallReturned) if e.raised]
 
 
 def test_a_batch_waits_twice_as_long_each_time_and_nobody_hears_of_it() -> None:

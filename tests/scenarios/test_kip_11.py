@@ -11,7 +11,7 @@ from tests.scenarios.story import after, markers, nodes, play_once
 def list_thrown(name: str) -> list[tuple[str, str]]:
     trace, _ = play_once(name, "kafka")
     return [
-        (event.call, event.raised)
+        (event.call, str(event.raised))
         for node in nodes(trace)
         for event in node.events
         if isinstance(event, CallReturned) and event.raised

@@ -146,7 +146,7 @@ def test_the_member_that_beats_is_refused_and_the_vote_of_the_other_one_is_abort
     staged = [(m.first, m.member_id) for m in moves(trace) if m.after is RecordState.TX_PENDING]
     assert staged == [(100, "M1")]
     raised = [
-        e.raised
+        str(e.raised)
         for node in nodes(trace)
         for e in node.events
         if isinstance(e, CallReturned) and e.raised
@@ -210,5 +210,5 @@ def test_refused_at_each_restart_a_record_reaches_its_delivery_limit_and_is_lost
     assert deliveries(name, "draft-late+member_epoch=the_current_one") == [1, 2]
     trace, _ = play_once(name, "draft-late+member_epoch=the_current_one")
     events = (e for node in nodes(trace) for e in node.events)
-    thrown = [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
+    thrown = [str(e.raised) for e in events if isinstance(e, CallReturned) and e.raised]
     assert thrown == ["TxnShareAcknowledge: STALE_MEMBER_EPOCH"] * 2

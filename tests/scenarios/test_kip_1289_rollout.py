@@ -26,7 +26,7 @@ def test_a_client_that_was_there_before_hears_of_the_level_with_its_next_connect
         step
         for step, node in enumerate(nodes(trace))
         for event in node.events
-        if isinstance(event, CallReturned) and event.raised.startswith("UnsupportedVersion")
+        if isinstance(event, CallReturned) and str(event.raised).startswith("UnsupportedVersion")
     ]
     assert len(thrown) == 2
     assert thrown[0] < finalized < thrown[1]

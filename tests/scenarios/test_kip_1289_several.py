@@ -67,6 +67,6 @@ def test_a_leader_gives_back_what_it_staged_and_the_record_is_its_members_again(
 def test_half_of_a_call_can_not_be_committed_in_any_reading(story: str, under: str) -> None:
     trace, _ = play_once(story, under)
     returned = [e for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)]
-    commits = [e.raised for e in returned if e.call == "commitTransaction"]
+    commits = [str(e.raised) for e in returned if e.call == "commitTransaction"]
     assert commits == ["TxnShareAcknowledge: INVALID_RECORD_STATE"]
     assert committed_outputs(trace.world) == {}

@@ -29,7 +29,7 @@ def list_sent(trace: Trace, kind: type, source: str = "") -> list[MessageSent]:
 def list_thrown(trace: Trace) -> list[str]:
     """The exceptions of calls, without the program's words around them."""
     events = (e for node in nodes(trace) for e in node.events)
-    return [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
+    return [str(e.raised) for e in events if isinstance(e, CallReturned) and e.raised]
 
 
 @BOTH

@@ -25,7 +25,7 @@ def refusals(story: str, under: str) -> list[tuple[str, str, Errors]]:
 def list_thrown(story: str, under: str) -> list[tuple[str, str]]:
     trace, _ = play_once(story, under)
     events = (event for node in nodes(trace) for event in node.events)
-    return [(e.call, e.raised) for e in events if isinstance(e, CallReturned) and e.raised]
+    return [(e.call, str(e.raised)) for e in events if isinstance(e, CallReturned) and e.raised]
 
 
 def test_the_second_process_of_a_task_aborts_and_fences_the_first_one_by_its_transactional_id() -> (

@@ -66,7 +66,7 @@ def test_a_reset_is_refused_while_somebody_is_in_the_group_and_then_begins_anew(
     trace, _ = play_once(name, "kafka")
     refused = first_step(trace, CallReturned, call="alterShareGroupOffsets")
     event = next(e for e in nodes(trace)[refused].events if isinstance(e, CallReturned))
-    assert event.raised == "AlterShareGroupOffsets: NON_EMPTY_GROUP"
+    assert str(event.raised) == "AlterShareGroupOffsets: NON_EMPTY_GROUP"
     assert offsets_told(after(name, "kafka", "--describe: everything again")) == [(100, 3)]
     reset = first_step(trace, ShareStateReset, start_offset=100)
     assert list_delivered(name, "kafka", reset) == [100, 101]
@@ -175,7 +175,7 @@ def test_a_deletion_before_the_leader_has_looked_leaves_no_record_staged(call: C
 def test_another_member_that_joins_takes_the_staging_along_or_does_not(under, staged):
     trace, _ = play_once("kip-1289-small-members", under)
     raised = [
-        e.raised
+        str(e.raised)
         for node in nodes(trace)
         for e in node.events
         if isinstance(e, CallReturned) and e.application == "app-1" and e.raised

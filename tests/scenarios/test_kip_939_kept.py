@@ -29,7 +29,7 @@ def list_records(
 
 def list_thrown(name: str, under: str) -> list[str]:
     events = (event for node in nodes(play_once(name, under)[0]) for event in node.events)
-    return [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
+    return [str(e.raised) for e in events if isinstance(e, CallReturned) and e.raised]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def list_delivered(name, under, kind):
 def list_raised(name, under):
     trace, _ = play_once(name, under)
     events = [e for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)]
-    return [(e.application, e.raised) for e in events if e.raised]
+    return [(e.application, str(e.raised)) for e in events if e.raised]
 
 
 def test_a_late_marker_commits_what_is_to_be_aborted_below_version_2_only():

@@ -12,6 +12,7 @@ from kipviz.checking.single_run import runs
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.catching import catchable, class_thrown
 from kipviz.clients.program_source import number_in_source, source_of
+from kipviz.clients.throwing.client_errors import CallTimedOut, request_error
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import Step, TimeOutCall
 from kipviz.cluster.spec_checks.spec_check import check
@@ -19,6 +20,9 @@ from kipviz.cluster.specs.spec import BadSpec, FaultBudget
 from kipviz.command.main import main
 from kipviz.driving.cluster import Cluster
 from kipviz.lessons.own_story import story
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups.groups import TxnOffsetCommit
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.scenarios import library
 from kipviz.scenarios.applications import programs
 from kipviz.scenarios.documents.bad_story import BadStory, Wrong
@@ -485,11 +489,11 @@ def test_an_except_takes_the_classes_that_it_names_and_no_other_one() -> None:
 @pytest.mark.parametrize(
     ("raised", "waiting", "says"),
     [
-        ("TimeoutException: took longer", True, "TimeoutException"),
-        ("TxnOffsetCommit: ILLEGAL_GENERATION", True, "CommitFailedException"),
-        ("TxnOffsetCommit: ILLEGAL_GENERATION", False, "KafkaException"),
-        ("EndTxn: PRODUCER_FENCED", True, "ProducerFencedException"),
-        ("EndTxn: NOT_COORDINATOR", True, "NotCoordinatorException"),
+        (CallTimedOut("commitTransaction"), True, "TimeoutException"),
+        (request_error(TxnOffsetCommit, Errors.ILLEGAL_GENERATION), True, "CommitFailedException"),
+        (request_error(TxnOffsetCommit, Errors.ILLEGAL_GENERATION), False, "KafkaException"),
+        (request_error(EndTxn, Errors.PRODUCER_FENCED), True, "ProducerFencedException"),
+        (request_error(EndTxn, Errors.NOT_COORDINATOR), True, "NotCoordinatorException"),
     ],
 )
 def test_only_the_call_that_waited_throws_the_exception_itself(raised, waiting, says) -> None:

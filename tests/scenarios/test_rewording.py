@@ -19,6 +19,7 @@ from kipviz.checking.judging.verdicts import (
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.alternative_run import Course
 from kipviz.checking.single_run.permalink import open_link, permalink
+from kipviz.clients.throwing.client_errors import ClientError, OwnError, RequestError
 from kipviz.clients.timers import CLIENT_TIMERS, BatchBackOff
 from kipviz.cluster.actions import ClientTimer, ClusterAction, DelayOver, RunOut, Send
 from kipviz.cluster.behaviour import action_name
@@ -39,10 +40,12 @@ from kipviz.widgets.lab import stepper_of
 EVERY = 9
 TIMERS: tuple[type[Written], ...] = (*ROLE_TIMERS, *ROLE_DELAYS, *CLIENT_TIMERS)
 
+ERRORS: tuple[type[ClientError], ...] = (RequestError, *OwnError.__subclasses__())
+
 
 @pytest.fixture
 def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Actions, timers, properties and messages have other words on the screen: a number, and parts in reverse order."""
+    """Actions, timers, errors, properties and messages have other words on the screen: a number, and parts in reverse order."""
     for number, verb in enumerate(VERBS):
         places = sorted(set(re.findall(r"\{\d\}", verb.in_scripts)), reverse=True)
         words = f"Nr. {number}: {' / '.join(places)}"
@@ -50,6 +53,9 @@ def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number, kind in enumerate(TIMERS):
         places = " / %s" * kind.TEXT.count("%s")
         monkeypatch.setattr(kind, "WORDS", f"timer {number}{places}")
+    for number, error in enumerate(ERRORS):
+        places = " / %s" * error.TEXT.count("%s")
+        monkeypatch.setattr(error, "WORDS", f"error {number}{places}")
     for number, behaviour in enumerate(BEHAVIOURS):
         monkeypatch.setattr(
             type(behaviour), "sentence", lambda *_, n=number: f"Action {n} happens."

@@ -44,7 +44,7 @@ def test_below_a_level_of_its_own_the_call_throws_though_three_of_four_brokers_h
     None
 ):
     trace, _ = play_once("kip-1289-small-level-taken", "repaired")
-    thrown = [e.raised for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)]
+    thrown = [str(e.raised) for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)]
     assert any(word.startswith("UnsupportedVersionException") for word in thrown)
     assert committed_outputs(trace.world) == {}
 

@@ -50,7 +50,10 @@ def verdicts(trace):
 def list_returned(trace):
     """The calls that came back, and what they threw."""
     return [
-        (e.call, e.raised) for n in nodes(trace) for e in n.events if isinstance(e, CallReturned)
+        (e.call, str(e.raised))
+        for n in nodes(trace)
+        for e in n.events
+        if isinstance(e, CallReturned)
     ]
 
 
@@ -164,7 +167,9 @@ def test_mixed_mode() -> None:
     assert {home(TRANSACTION_STATE, name) for name in ("my-txn", "my-txn-2")} <= set(
         trace.world.logs
     )
-    raised = [e.raised for node in nodes(trace) for e in node.events if isinstance(e, CallReturned)]
+    raised = [
+        str(e.raised) for node in nodes(trace) for e in node.events if isinstance(e, CallReturned)
+    ]
     assert set(raised) == {""}
 
 

@@ -75,7 +75,9 @@ def test_a_resumed_session_completes_what_the_database_decided_or_is_not_allowed
     torn, _ = play_once("kip-1310-complete", "kip-1310")
     assert verdict(torn) == BROKEN
     assert committed_outputs(torn.world) == {}
-    raised = [e.raised for node in nodes(torn) for e in node.events if isinstance(e, CallReturned)]
+    raised = [
+        str(e.raised) for node in nodes(torn) for e in node.events if isinstance(e, CallReturned)
+    ]
     assert "InvalidTxnStateException: completeTransaction() in state IN_TRANSACTION" in raised
     for trace in (kept, torn):
         assert trace.world.applications["app-1"].others["database"].rows == ("src-0@0",)

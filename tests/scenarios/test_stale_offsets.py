@@ -27,7 +27,7 @@ def test_the_same_offsets_are_refused_in_the_words_of_their_version(
     (request,) = (m for m in told if isinstance(m, TxnOffsetCommit))
     (answer,) = (m for m in told if isinstance(m, TxnOffsetCommitResponse))
     assert (request.version, request.member_epoch, answer.error) == (version, 2, error)
-    raised = [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
+    raised = [str(e.raised) for e in events if isinstance(e, CallReturned) and e.raised]
     assert raised == [f"TxnOffsetCommit: {error.name}"]
     groups = [r for r in trace.world.roles.values() if isinstance(r, GroupCoordinator) and r.groups]
     assert groups[0].groups["my-group-4"].members["C1"].epoch == 3

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking.single_run import runs
-from kipviz.clients.exceptions import (
+from kipviz.clients.kinds import Holder
+from kipviz.clients.throwing.client_errors import REQUESTS
+from kipviz.clients.throwing.exceptions import (
     ABORTS,
     ADVICE,
     ENDS,
-    REQUESTS,
     RETRIES,
     class_of,
     exception_for,
 )
-from kipviz.clients.kinds import Holder
 from kipviz.clients.transactions.producer_errors import ends_the_transaction
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import CrashBroker, CrashClient, StartClient, TimeOutTransaction
@@ -284,6 +284,6 @@ def test_a_batch_whose_time_is_over_leaves_a_transaction_to_abort():
         made.observe(node.world, node.events)
         app = node.world.applications["app-1"]
         if app.producer.manager.state is ProducerState.ABORTABLE_ERROR:
-            assert app.producer.error == "Produce: REQUEST_TIMED_OUT"
+            assert str(app.producer.error) == "Produce: REQUEST_TIMED_OUT"
             words.add(made.snapshot(node.world)["beliefs:app-1"]["exception"]["client"])
     assert words == {"TransactionAbortableException: abortable, abort the transaction and continue"}

@@ -9,6 +9,7 @@ import pytest
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.timers import InitialRebalanceDelay, MemberSession
+from kipviz.clients.throwing.client_errors import CallTimedOut
 from kipviz.clients.timers import RetryBackOff
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -360,8 +361,8 @@ SPOKEN: list[tuple[Event, str]] = [
         "__share_group_state-16 now starts at offset 3 instead of 0.",
     ),
     (
-        events.CallReturned("app-1", 5, "commitTransaction", "TimeoutException"),
-        "It throws: TimeoutException.",
+        events.CallReturned("app-1", 5, "commitTransaction", CallTimedOut("commitTransaction")),
+        "It throws: TimeoutException: commitTransaction() took longer than max.block.ms.",
     ),
 ]
 # What a sentence says by other means, and by which.

@@ -17,6 +17,7 @@ from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.assignors import assign
 from kipviz.clients.groups.consumer import ClassicConsumer
 from kipviz.clients.groups.consumer_coordinator import BETWEEN, MemberState
+from kipviz.clients.throwing.client_errors import BetweenGenerations, NotInGroup
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups.classic_groups import (
@@ -43,7 +44,6 @@ from kipviz.records.placement import topic_of
 
 # The errors after which the consumer is no member. Only an illegal generation leaves it its member id.
 OUT = (Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION)
-NOT_IN_A_GROUP = "CommitFailedException: the consumer is UNJOINED"
 S = MemberState
 
 
@@ -72,10 +72,9 @@ def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
     """
     offsets = me.subscription.read_so_far
     if offsets and me.state is S.UNJOINED:
-        return me.but(done=True, error=NOT_IN_A_GROUP)
+        return me.but(done=True, error=NotInGroup())
     if offsets and me.state is not S.STABLE:
-        thrown = "RebalanceInProgressException"
-        return me.but(done=True, error=f"{thrown}: the consumer is {me.state.value}")
+        return me.but(done=True, error=BetweenGenerations(me.state.value))
     return me.but(offsets=me.offsets.but(committing=offsets), done=not offsets, error="")
 
 
@@ -253,7 +252,7 @@ def _reset(me: ClassicConsumer, *, forget: bool) -> ClassicConsumer:
     """
     if me.offsets.committing and not isinstance(me.on_wire, OffsetCommit):
         none = me.offsets.but(committing=())
-        me = me.but(offsets=none, done=True, error=NOT_IN_A_GROUP)
+        me = me.but(offsets=none, done=True, error=NotInGroup())
     return me.but(membership=me.membership.reset(forget=forget), backing_off=False)
 
 
@@ -325,7 +324,7 @@ def _on_committed(me: ClassicConsumer, answer: OffsetCommitResponse) -> ClassicC
     if error in OUT:
         me = _reset(me, forget=error is not Errors.ILLEGAL_GENERATION)
     if me.state is S.UNJOINED and error in RETRIABLE:
-        return me.but(offsets=me.offsets.but(committing=()), done=True, error=NOT_IN_A_GROUP)
+        return me.but(offsets=me.offsets.but(committing=()), done=True, error=NotInGroup())
     return group_reading.on_committed(me, answer)
 
 

@@ -18,6 +18,7 @@ from kipviz.clients.groups import consumer_coordinator, consumer_membership
 from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
 from kipviz.clients.groups.consumer_membership import ConsumerMembership
 from kipviz.clients.groups.subscription_state import SubscriptionState
+from kipviz.clients.throwing.client_errors import Raised
 from kipviz.core.values import Part, Value
 from kipviz.messages.groups.groups import GroupOffset
 from kipviz.messages.logs.producing import FetchedRecord
@@ -80,7 +81,7 @@ class Consumer(Part, Generic[M_co], frozen=True):
     on_wire_broker: int = -1
     records: tuple[FetchedRecord, ...] = ()
     done: bool = False
-    error: str = ""
+    error: Raised = ""
 
     @property
     def owned(self) -> tuple[str, ...]:

@@ -10,20 +10,23 @@ NOT MODELLED: wakeup(), which is safe, too; a snapshot for each thread: the proc
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import client_of
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.client_errors import ConsumerInUse
 
 
-def why_refused(me: Application, line: Line) -> str:
+def why_refused(me: Application, line: Line) -> ConsumerInUse | Literal[""]:
     """Return the exception that a consumer's call throws beside a call of another thread, or ""."""
     if line.call is Call.SHARE_GROUP_METADATA or not _call_of_others(me, line):
         return ""
     kind = (
         "KafkaShareConsumer" if isinstance(client_of(me, line), ShareConsumer) else "KafkaConsumer"
     )
-    return f"ConcurrentModificationException: {kind} is not safe for multi-threaded access"
+    return ConsumerInUse(kind)
 
 
 def why_it_waits(me: Application) -> str | None:

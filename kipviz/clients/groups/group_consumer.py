@@ -12,10 +12,10 @@ NOT MODELLED: fetching ahead of poll(), several partitions in one OffsetFetch, a
 
 from __future__ import annotations
 
-from kipviz.clients.exceptions import encode_error
 from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.consumer import GroupConsumer
 from kipviz.clients.groups.consumer_membership import FENCING, OUT, MemberState
+from kipviz.clients.throwing.client_errors import request_error
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups.groups import (
@@ -230,7 +230,7 @@ def _on_heartbeat(me: GroupConsumer, answer: ConsumerGroupHeartbeatResponse) -> 
     if answer.error in RETRIABLE:
         return me.but(membership=mine.but(beat=True, told=None))
     if answer.error is not Errors.NONE:
-        error = encode_error(ConsumerGroupHeartbeat, answer.error)
+        error = request_error(ConsumerGroupHeartbeat, answer.error)
         me = me.but(done=True, error=error)
         if answer.error is Errors.TOPIC_AUTHORIZATION_FAILED:
             # poll() throws it, and the member keeps its state: an operator may still grant the right.

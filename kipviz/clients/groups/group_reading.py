@@ -14,10 +14,15 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kipviz.clients.exceptions import encode_error
 from kipviz.clients.groups.consumer import RegularConsumer
 from kipviz.clients.groups.offset_reset import NONE, where_to
 from kipviz.clients.groups.subscription_state import ASKED
+from kipviz.clients.throwing.client_errors import (
+    ClientError,
+    NoOffset,
+    OffsetOutOfRange,
+    request_error,
+)
 from kipviz.clients.timers import FetchWait, ResetWait, RetryBackOff, TimerOfClient
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import RETRIABLE, Errors
@@ -99,7 +104,7 @@ def on_response(me: C, asked: Message | None, answer: Message) -> C | None:
 
 def throw_out_of_poll(me: C, request: type[Message], error: Errors) -> C:
     """Throw the error of a request out of poll()."""
-    return me.but(polling=False, done=True, error=encode_error(request, error))
+    return me.but(polling=False, done=True, error=request_error(request, error))
 
 
 def on_offset(me: C, asked: Message | None, answer: OffsetFetchResponse) -> C | None:
@@ -112,7 +117,7 @@ def on_offset(me: C, asked: Message | None, answer: OffsetFetchResponse) -> C | 
     if found.partition not in mine.owned:
         return me
     if found.error is Errors.NONE and found.offset < 0 and mine.auto_offset_reset:
-        return _reset(me, found.partition, f"NoOffsetForPartitionException: {found.partition}")
+        return _reset(me, found.partition, NoOffset(found.partition))
     if found.error is Errors.NONE:
         return me.but(subscription=mine.at(found.partition, max(found.offset, 0)))
     if found.error in PENDING:
@@ -148,7 +153,7 @@ def on_told(me: C, answer: ListOffsetsResponse) -> C:
     return me if mine is me.subscription else me.but(subscription=mine)
 
 
-def _reset(me: C, partition: str, error: str) -> C:
+def _reset(me: C, partition: str, error: ClientError) -> C:
     """Ask the log for another position, or throw. Source: SubscriptionState, FetchCollector."""
     mine = me.subscription
     if mine.auto_offset_reset == NONE:
@@ -162,7 +167,7 @@ def on_committed(me: C, answer: OffsetCommitResponse) -> C:
     if answer.error in RETRIABLE:
         return me
     failed = answer.error is not Errors.NONE
-    error = encode_error(OffsetCommit, answer.error) if failed else ""
+    error = request_error(OffsetCommit, answer.error) if failed else ""
     return me.but(offsets=me.offsets.but(committing=()), done=True, error=error)
 
 
@@ -189,7 +194,7 @@ def _on_part(me: C, part: PartitionData) -> C:
         return me
     if part.error is Errors.OFFSET_OUT_OF_RANGE:
         at = mine.positions[partition]
-        return _reset(me, partition, f"OffsetOutOfRangeException: {partition}@{at}")
+        return _reset(me, partition, OffsetOutOfRange(partition, at))
     if part.error is not Errors.NONE:
         return me
     if not part.records:

@@ -16,8 +16,14 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kipviz.clients.addressed import Addressed, Outgoing, broker_of, message_of
-from kipviz.clients.exceptions import encode_error
 from kipviz.clients.operators import group_targets, several_groups
+from kipviz.clients.throwing.client_errors import (
+    ClientError,
+    NothingToAbort,
+    ProducersUnknown,
+    Raised,
+    request_error,
+)
 from kipviz.core.values import Part, Value
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.cluster.acls import (
@@ -111,7 +117,7 @@ class Admin(Part, frozen=True):
     finding: bool = False
     fenced: tuple[int, int] = (-1, -1)
     done: bool = False
-    error: str = ""
+    error: Raised = ""
     share_group: DescribedShareGroup | None = None
     share_offsets: tuple[ShareOffset, ...] = ()
     groups: tuple[GroupListing, ...] = ()
@@ -257,11 +263,9 @@ def abort_transaction(me: Admin, partition: str) -> Admin:
     with the epoch in the log and as of transaction version 0.
     """
     if partition != me.partition:
-        return _fail_call(
-            me, f"IllegalArgumentException: describeProducers({partition}) comes first"
-        )
+        return _fail_call(me, ProducersUnknown(partition))
     if not me.candidates:
-        return _fail_call(me, f"KafkaException: no transaction to abort is known in {partition}")
+        return _fail_call(me, NothingToAbort(partition))
     oldest = min(me.candidates, key=lambda p: p.start_offset)
     marker = TxnMarker(
         oldest.producer_id,
@@ -387,7 +391,7 @@ def on_response(me: Admin, answer: Message) -> Admin:
         again = Addressed(broker, request) if isinstance(request, TO_EACH_BROKER) else request
         return me.but(queue=(again, *me.queue))
     if error is not Errors.NONE and not _is_an_answer(me, error):
-        return _fail_call(me, encode_error(type(request), error))
+        return _fail_call(me, request_error(type(request), error))
     match answer:
         case ListTransactionsResponse():
             me = me.but(listings=(*me.listings, *answer.transactions))
@@ -477,7 +481,7 @@ def _keep_answer(me: Admin, request: Message, answer: Message) -> Admin:
     return me if me.queue else me.but(done=True)
 
 
-def _fail_call(me: Admin, error: str) -> Admin:
+def _fail_call(me: Admin, error: ClientError) -> Admin:
     return me.but(queue=(), done=True, error=error, finding=False, removing=False)
 
 

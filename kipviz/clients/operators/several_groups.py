@@ -6,7 +6,7 @@ KIPS: KIP-229, KIP-848, KIP-932.
 
 from __future__ import annotations
 
-from kipviz.clients.exceptions import encode_error
+from kipviz.clients.throwing.client_errors import Raised, RequestError, request_error
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import ConsumerGroupDescribe, DescribeGroups
@@ -26,7 +26,7 @@ class Heard(Value, frozen=True):
 
     asks: tuple[Message, ...]
     told: tuple[GroupResult, ...]
-    error: str
+    error: Raised
 
 
 def parse_groups(target: str) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def sort_results(request: OfGroups, answer: GroupsResponse, again: tuple[Errors,
     later: list[str] = []
     classic: list[str] = []
     told: list[GroupResult] = []
-    failed: list[str] = []
+    failed: list[RequestError] = []
     for each in results_of(answer):
         if each.error in again:
             later.append(each.group_id)
@@ -66,7 +66,7 @@ def sort_results(request: OfGroups, answer: GroupsResponse, again: tuple[Errors,
         elif isinstance(request, ConsumerGroupDescribe) and each.error is Errors.GROUP_ID_NOT_FOUND:
             classic.append(each.group_id)
         else:
-            failed.append(encode_error(type(request), each.error))
+            failed.append(request_error(type(request), each.error))
     asks: tuple[Message, ...] = (narrow_to_groups(request, tuple(later)),) if later else ()
     if classic:
         asks = (*asks, DescribeGroups(tuple(classic)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from kipviz.clients.throwing.client_errors import TopicUnknown
 from kipviz.clients.transactions.producer_errors import EXPIRED
 from kipviz.core.values import Value
 from kipviz.messages.cluster.metadata import Metadata, MetadataResponse
@@ -19,7 +20,6 @@ from kipviz.messages.logs.producing import PartitionProduceResponse
 from kipviz.messages.message import Message
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import topic_of
-from kipviz.settings.client_configs import MAX_BLOCK_MS
 
 if TYPE_CHECKING:
     from kipviz.clients.sending.producer import Producer
@@ -124,6 +124,6 @@ def look_up_again(me: P) -> P:
     )
 
 
-def why_timed_out(me: KnownTopics) -> str:
+def why_timed_out(me: KnownTopics) -> TopicUnknown:
     """Return the exception of a send()'s Future when its topic is still unknown after max.block.ms."""
-    return f"TimeoutException: Topic {me.awaited} not present in metadata after {MAX_BLOCK_MS.name}"
+    return TopicUnknown(me.awaited)

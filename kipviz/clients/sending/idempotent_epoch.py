@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from kipviz.clients.exceptions import encode_error
 from kipviz.clients.sending import in_flight
 from kipviz.clients.sending.in_flight import replace_batches, tracked_batches
 from kipviz.clients.sending.outgoing import OutgoingBatch, without
+from kipviz.clients.throwing.client_errors import request_error
 from kipviz.clients.transactions.producer_errors import is_fatal_for_batch
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.apis.client_errors import NOT_ALLOWED
@@ -73,7 +73,7 @@ def on_identity(me: P, message: Message) -> P:
     me = _change_manager(
         me,
         state=S.UNINITIALIZED if refused else S.FATAL_ERROR,
-        error=encode_error(InitProducerId, message.error),
+        error=request_error(InitProducerId, message.error),
     )
     return _fail_batches(me, batches)
 
@@ -102,7 +102,7 @@ def on_refused(me: P, batch: OutgoingBatch, error: Errors) -> P:
 
 def fail_batches(me: P, batches: tuple[OutgoingBatch, ...], error: Errors) -> P:
     """Fail batches: their Futures get the error, and the producer continues."""
-    return _change_manager(_fail_batches(me, batches), error=encode_error(Produce, error))
+    return _change_manager(_fail_batches(me, batches), error=request_error(Produce, error))
 
 
 def resolve_sequences(me: P) -> P:

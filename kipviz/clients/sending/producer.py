@@ -21,6 +21,7 @@ from kipviz.clients.sending.in_flight import replace_batches
 from kipviz.clients.sending.outgoing import without_unsent
 from kipviz.clients.sending.record_accumulator import RecordAccumulator
 from kipviz.clients.sending.txn_partition_map import TxnPartitionMap
+from kipviz.clients.throwing.client_errors import Raised, WrongTransition
 from kipviz.clients.timers import BatchBackOff, RetryBackOff, TimerOfClient
 from kipviz.clients.transactions import producer_timers
 from kipviz.clients.transactions import transaction_manager as managing
@@ -111,7 +112,7 @@ def send_goes_on(me: P) -> P:
     return send(awaited_topics.end_wait(me), partition, records)
 
 
-def why_no_error_state(me: Producer) -> str:
+def why_no_error_state(me: Producer) -> Raised:
     """Return what send() throws if its error cannot end the transaction, or "".
 
     Another thread has ended the transaction meanwhile. The application's thread causes no error state: the producer
@@ -120,7 +121,7 @@ def why_no_error_state(me: Producer) -> str:
     state, target = me.manager.state, S.ABORTABLE_ERROR
     if state is S.ABORTING_TRANSACTION or target in TRANSITIONS[state]:
         return ""
-    return f"IllegalStateException: Invalid transition attempted from state {state.value} to state {target.value}"
+    return WrongTransition(state.value, target.value)
 
 
 def send_timed_out(me: P) -> P:

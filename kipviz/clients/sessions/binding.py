@@ -22,6 +22,13 @@ from kipviz.clients.shares import share_member, staged_records
 from kipviz.clients.shares.draining import consumer_of
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.client_errors import (
+    CallOfTheSession,
+    Raised,
+    SecondProducer,
+    SessionClosed,
+    SessionOnlyEnds,
+)
 from kipviz.clients.transactions import group_identity, results, stagings
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.partitions_to_add import adding, being_added
@@ -41,7 +48,7 @@ def bound_producers(me: Application) -> tuple[Producer, ...]:
     return tuple(c for c in me.clients if isinstance(c, Producer) and c.manager.session)
 
 
-def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
+def why_not_now(me: Application, line: Line, rules: ClientRules) -> Raised:
     """Return the IllegalStateException of a call on a session or on a bound client, or "".
 
     Clause: KIP-1310 2.3 "Lifecycle methods throw IllegalStateException". The KIP leaves a bound producer nothing but
@@ -50,22 +57,21 @@ def why_not_now(me: Application, line: Line, rules: ClientRules) -> str:
     session, client = me.session, client_of(me, line)
     if session is None:
         return ""
-    call = f"{line.call.value}()"
     if line.call in CONSTRUCTORS:
         return ""
     if session.closed and (client is session or line.call is Call.ACKNOWLEDGE_TRANSACTIONALLY):
-        return f"IllegalStateException: {call} of a session that is closed"
+        return SessionClosed(line.call.value)
     if not isinstance(client, Producer) or not client.manager.session:
         return ""
     if line.call is Call.TRANSACTION_SESSION:
         return ""
     if line.call is not Call.SEND:
-        return f"IllegalStateException: {call} is for the session that this producer is bound to"
+        return CallOfTheSession(line.call.value)
     before = [p.source for p in bound_producers(me)].index(client.source)
     if not rules.session_producers(before):
-        return "IllegalStateException: this session has a producer already"
+        return SecondProducer()
     if session.resumed and not rules.resumed_send():
-        return "IllegalStateException: a resumed session can only end its transaction"
+        return SessionOnlyEnds()
     return ""
 
 

@@ -5,7 +5,7 @@ The calls that it shares with a producer are in `kipviz.clients.calling.producer
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.rules import ClientRules
@@ -13,13 +13,13 @@ from kipviz.clients.sending import producer as producing
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions import transaction_session as sessions
 from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.throwing.client_errors import NothingToResume, TwoIdentities
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.external_database import IN_DOUBT, NAME, STORED, ExternalDatabase
 from kipviz.clients.transactions.partitions_to_add import adding
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.core.model import Event
 from kipviz.messages.events import SessionGiven
-from kipviz.settings.client_configs import TRANSACTIONAL_ID
 
 # How a line names the client whose method it calls: producer.transactionSession().commitTransaction().
 GIVEN = "producer.transactionSession()"
@@ -93,7 +93,7 @@ def _stored_identity(me: Application, line: Line) -> PreparedTxnState:
     return (database.open_state if database.in_doubt else None) or PreparedTxnState()
 
 
-def why_no_resume(me: Application, line: Line) -> str:
+def why_no_resume(me: Application, line: Line) -> NothingToResume | Literal[""]:
     """Return the exception of resume() if the database has no identity to resume, or "".
 
     The KIP does not say what resume() does with numbers below 0: our inference.
@@ -102,9 +102,7 @@ def why_no_resume(me: Application, line: Line) -> str:
         return ""
     if _stored_identity(me, line).has_transaction:
         return ""
-    return (
-        "IllegalArgumentException: resume() needs a producer id and an epoch from 0, not -1 and -1"
-    )
+    return NothingToResume()
 
 
 def resume(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -148,14 +146,11 @@ def new_session(me: Application, line: Line, rules: ClientRules) -> Application:
     return me.with_client(_make_again(session_of(me), me.life))
 
 
-def why_no_producer(me: Application, line: Line, rules: ClientRules) -> str:
+def why_no_producer(me: Application, line: Line, rules: ClientRules) -> TwoIdentities | Literal[""]:
     """Return the exception of a producer's constructor that gets two identities, or ""."""
     if line.call is not Call.NEW_PRODUCER or _identity_of(me, line, rules):
         return ""
-    return (
-        f"ConfigException: {TRANSACTIONAL_ID.name} is {line.target}, and the session's is "
-        f"{session_of(me).manager.transactional_id}: a producer has one of them"
-    )
+    return TwoIdentities(line.target, session_of(me).manager.transactional_id)
 
 
 def _identity_of(me: Application, line: Line, rules: ClientRules) -> str:

@@ -15,6 +15,7 @@ from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import client_of
 from kipviz.clients.kinds import Holder
 from kipviz.clients.rules import ClientRules, Entry
+from kipviz.clients.throwing.client_errors import SessionInUse
 
 # The state of a thread that has begun a call and has not made it.
 PARKED, LOOKED = "waits for the lock", "has looked"
@@ -36,9 +37,9 @@ def why_it_waits(me: Application) -> str | None:
     return workers.why_it_waits(me)
 
 
-def entry_error(me: Application) -> str:
+def entry_error(me: Application) -> SessionInUse:
     """Return the exception of a call that may not enter."""
-    return f"ConcurrentModificationException: another thread is in {_call_of_others(me)}()"
+    return SessionInUse(_call_of_others(me))
 
 
 def _call_of_others(me: Application) -> str:

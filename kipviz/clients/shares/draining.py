@@ -13,6 +13,7 @@ from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.shares.handover import Drained
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.client_errors import ImplicitMode
 from kipviz.clients.transactions import stagings
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.logs.producing import FetchedRecord
@@ -31,10 +32,10 @@ QUEUED = "queued"
 TRANSACTIONAL = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 
 
-def why_no_drain(me: ShareConsumer) -> str | None:
+def why_no_drain(me: ShareConsumer) -> ImplicitMode | None:
     """Return why acknowledgementsForTransaction() throws: implicit mode has no decisions to drain."""
     if not me.explicit:
-        return "IllegalStateException: implicit acknowledgement of delivery is being used"
+        return ImplicitMode()
     return None
 
 

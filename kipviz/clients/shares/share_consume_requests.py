@@ -8,13 +8,13 @@ DURABILITY: none. The calls of the application, and what is not modelled, are in
 from __future__ import annotations
 
 from kipviz.clients.addressed import Addressed, Outgoing, broker_of, message_of
-from kipviz.clients.exceptions import encode_error
 from kipviz.clients.groups.group_reading import NOT_ALLOWED
 from kipviz.clients.shares import share_holding
 from kipviz.clients.shares.current_fetch import in_order
 from kipviz.clients.shares.handover import NOBODY_ASKS, NOT_TOLD, TOLD
 from kipviz.clients.shares.share_holding import Held, Owed
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.client_errors import request_error
 from kipviz.clients.timers import FetchWait, TimerOfClient
 from kipviz.clients.transactions.producer_errors import may_be_asked_again
 from kipviz.messages.cluster.features import Features
@@ -196,7 +196,7 @@ def _on_fetched(
     error = answer.error if me.by_session else error_of_response(answer)
     if error in NOT_ALLOWED:
         me = _note_results(me, request, error)
-        return me.but(done=True, error=encode_error(ShareFetch, error))
+        return me.but(done=True, error=request_error(ShareFetch, error))
     if error is not Errors.NONE:
         return _reopen(_note_results(me, request, Errors.NETWORK_EXCEPTION))
     if me.by_session:
@@ -207,7 +207,7 @@ def _on_fetched(
     if refused and not fresh.batch:
         # Records come first; the error is thrown by a poll() that finds nothing else.
         me = me.but(sessions=me.sessions.advanced)
-        return me.but(done=True, error=encode_error(ShareFetch, Errors.TOPIC_AUTHORIZATION_FAILED))
+        return me.but(done=True, error=request_error(ShareFetch, Errors.TOPIC_AUTHORIZATION_FAILED))
     me = _note_results(me, request, part.acknowledge_error)
     me = with_error(me, part.acknowledge_error).but(sessions=me.sessions.advanced)
     me = me.but(current_fetch=me.current_fetch.but(gaps=fresh.gaps))
@@ -251,7 +251,7 @@ def _answered_by_session(
     for part in answer.responses:
         me = _add_records(me, share_holding.fresh(part, broker), part)
     if not me.records and any(part.error in NOT_ALLOWED for part in answer.responses):
-        refused = encode_error(ShareFetch, Errors.TOPIC_AUTHORIZATION_FAILED)
+        refused = request_error(ShareFetch, Errors.TOPIC_AUTHORIZATION_FAILED)
         return me.but(done=True, error=refused, asking=())
     if request.wait and not me.current_fetch.beside:
         return _again(me)

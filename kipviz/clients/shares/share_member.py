@@ -10,8 +10,8 @@ NOT MODELLED: several topics, racks; that close() waits for the response to the 
 
 from __future__ import annotations
 
-from kipviz.clients.exceptions import encode_error
 from kipviz.clients.groups.consumer_membership import FENCING, MemberState
+from kipviz.clients.throwing.client_errors import NoMemberEpoch, Raised, request_error
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.core.values import Part
 from kipviz.messages.errors import RETRIABLE, Errors
@@ -38,7 +38,7 @@ class ShareMember(Part, frozen=True):
     on_wire: Message | None = None
     on_wire_broker: int = -1
     done: bool = False
-    error: str = ""
+    error: Raised = ""
 
 
 def name_of(member: str) -> str:
@@ -51,7 +51,7 @@ def join(me: ShareMember) -> ShareMember:
     return me.but(state=S.JOINING, member_epoch=JOINING, partitions=(), beat=True)
 
 
-def why_no_metadata(me: ShareMember) -> str | None:
+def why_no_metadata(me: ShareMember) -> NoMemberEpoch | None:
     """Return why shareGroupMetadata() throws: a member without an epoch has no snapshot.
 
     A member gets its epoch with a heartbeat, and those begin with the first poll(): our inference of what "cannot be
@@ -59,7 +59,7 @@ def why_no_metadata(me: ShareMember) -> str | None:
     """
     if me.member_epoch > 0:
         return None
-    return "TimeoutException: the consumer has not joined its group, so it has no member epoch"
+    return NoMemberEpoch()
 
 
 def leave(me: ShareMember) -> ShareMember:
@@ -93,7 +93,7 @@ def on_response(me: ShareMember, answer: Message) -> ShareMember:
     if answer.error in FENCING:
         return join(me)
     if answer.error is not Errors.NONE:
-        me = me.but(error=encode_error(ShareGroupHeartbeat, answer.error))
+        me = me.but(error=request_error(ShareGroupHeartbeat, answer.error))
         # Without the right to read the topic it keeps its state: an operator may still grant it.
         return me if answer.error is Errors.TOPIC_AUTHORIZATION_FAILED else me.but(state=S.FATAL)
     told = answer.assignment

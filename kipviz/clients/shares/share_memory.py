@@ -19,6 +19,7 @@ from kipviz.clients.shares.current_fetch import CurrentFetch
 from kipviz.clients.shares.handover import Handover
 from kipviz.clients.shares.share_holding import Held
 from kipviz.clients.shares.share_sessions import ShareSessions
+from kipviz.clients.throwing.client_errors import Raised
 from kipviz.core.values import Part, Value
 from kipviz.messages.logs.producing import FetchedRecord
 from kipviz.messages.message import Message
@@ -74,7 +75,7 @@ class ShareConsumer(Part, frozen=True):
     transactional: TransactionalAcknowledgements = TransactionalAcknowledgements()
     records: tuple[FetchedRecord, ...] = ()
     done: bool = False
-    error: str = ""
+    error: Raised = ""
     closed: bool = False
     asking: tuple[str, ...] = ()
     resting: bool = False

@@ -9,35 +9,41 @@ from __future__ import annotations
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.shares.handover import NOT_TOLD
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.client_errors import (
+    ClientError,
+    ConsumerClosed,
+    ImplicitMode,
+    NoStagingLevel,
+    NotAllAcknowledged,
+    NotDelivered,
+)
 
-NOT_ALL_ACKNOWLEDGED = "IllegalStateException: all records must be acknowledged in explicit mode"
 
-
-def why_closed(me: ShareConsumer) -> str | None:
+def why_closed(me: ShareConsumer) -> ConsumerClosed | None:
     """Return why any call throws: the consumer is closed."""
-    return "IllegalStateException: this consumer has already been closed" if me.closed else None
+    return ConsumerClosed() if me.closed else None
 
 
-def why_no_metadata(me: ShareConsumer) -> str | None:
+def why_no_metadata(me: ShareConsumer) -> NoStagingLevel | None:
     """Return why shareGroupMetadata() throws: as far as the consumer knows, the cluster does not have KIP-1289.
 
     Which connection reports the level is our inference. Clause: KIP-1289 ShareConsumer javadoc (draft).
     """
     if me.handover.staging_told == NOT_TOLD:
-        return "UnsupportedVersionException: no connection has reported a level with KIP-1289"
+        return NoStagingLevel()
     return None
 
 
-def why_no_acknowledge(me: ShareConsumer, offset: int | None) -> str | None:
+def why_no_acknowledge(me: ShareConsumer, offset: int | None) -> ClientError | None:
     """Return why acknowledge() throws: in implicit mode, or for a record that is not in this batch."""
     if not me.explicit:
-        return "IllegalStateException: implicit acknowledgement of delivery is being used"
+        return ImplicitMode()
     if offset is not None and offset not in me.current_fetch.batch:
-        return "IllegalStateException: the record cannot be acknowledged"
+        return NotDelivered()
     return None
 
 
-def why_no_poll(me: ShareConsumer, rules: ClientRules) -> str | None:
+def why_no_poll(me: ShareConsumer, rules: ClientRules) -> NotAllAcknowledged | None:
     """Return why poll() throws: in explicit mode every record must be acknowledged before it.
 
     The design decides whether a record that a producer stages counts as acknowledged.
@@ -46,5 +52,5 @@ def why_no_poll(me: ShareConsumer, rules: ClientRules) -> str | None:
     fetch = me.current_fetch
     said = {*rules.explicit_mode(fetch.staged), *(offset for offset, _ in fetch.verdicts)}
     if me.explicit and any(offset not in said for offset in fetch.batch):
-        return NOT_ALL_ACKNOWLEDGED
+        return NotAllAcknowledged()
     return None

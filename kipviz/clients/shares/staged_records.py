@@ -8,12 +8,15 @@ the draft's producer knows no consumer.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kipviz.clients.application import STAGING, Application, Call, Line
 from kipviz.clients.calls import client_of
 from kipviz.clients.kinds import Holder
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.shares import share_holding
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.client_errors import NotAllStaged
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.workers import every_thread
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge, offsets_of
@@ -28,7 +31,7 @@ OF_ONE_PARTITION = (
 )
 
 
-def why_no_poll(me: Application, line: Line, rules: ClientRules) -> str:
+def why_no_poll(me: Application, line: Line, rules: ClientRules) -> NotAllStaged | Literal[""]:
     """Return the IllegalStateException of a poll() that would forget records of the open transaction.
 
     The outputs of the batch may be in the transaction: if its records were delivered again, the same transaction would
@@ -44,9 +47,7 @@ def why_no_poll(me: Application, line: Line, rules: ClientRules) -> str:
         return ""
     if all(rules.poll_before_staging(held.batch, held.staged) for held in consumer.held):
         return ""
-    return (
-        "IllegalStateException: all records must be staged before the next poll() in a transaction"
-    )
+    return NotAllStaged()
 
 
 def why_no_gathering(program: tuple[Line, ...], *, by_session: bool) -> str:

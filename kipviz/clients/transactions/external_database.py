@@ -15,6 +15,9 @@ database transaction as the rows.
 
 from __future__ import annotations
 
+from typing import Literal
+
+from kipviz.clients.throwing.client_errors import StaleWriter
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.core.model import Event
 from kipviz.core.values import Part
@@ -80,11 +83,11 @@ def _age(identity: PreparedTxnState) -> tuple[int, int]:
     return (identity.producer_id, identity.producer_epoch)
 
 
-def why_stale(me: ExternalDatabase) -> str:
+def why_stale(me: ExternalDatabase) -> StaleWriter | Literal[""]:
     """Return why a commit is rejected: another writer has claimed its place; "" if none has."""
     if not me.mine.has_transaction or me.newest == me.mine:
         return ""
-    return f"StaleWriterException: {me.place} is written by {me.newest} now, not by {me.mine}"
+    return StaleWriter(me.place, me.newest, me.mine)
 
 
 def take_over_rows(me: ExternalDatabase, changed: ExternalDatabase) -> ExternalDatabase:

@@ -6,6 +6,7 @@ every producer: this is the difference of the two designs.
 
 from __future__ import annotations
 
+from kipviz.clients.throwing.client_errors import Raised
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.values import Part
 from kipviz.messages.message import Message
@@ -33,7 +34,7 @@ class ManagedClient(Part, frozen=True):
         return self.manager.done
 
     @property
-    def error(self) -> str:
+    def error(self) -> Raised:
         """Its error, or ""."""
         return self.manager.error
 

@@ -64,9 +64,5 @@ def may_be_asked_again(request: Message, error: Errors) -> bool:
     return is_retried(type(request), error)
 
 
-# The exception of every call after the sender attempted an invalid state transition: the state is poisoned. Source:
-# TransactionManager.transitionTo, shouldPoisonStateOnInvalidTransition, maybeFailWithError (KAFKA-14831).
-POISONED = "IllegalStateException: previous invalid state transition attempt"
-
 # The error of a batch whose delivery.timeout.ms expires (TimeoutException).
 EXPIRED = Errors.REQUEST_TIMED_OUT

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from kipviz.clients.throwing.client_errors import Raised
 from kipviz.core.values import Value
 
 
@@ -20,7 +21,7 @@ class Result(Value, frozen=True):
     call: str
     threads: tuple[str, ...]
     ended: bool = False
-    error: str = ""
+    error: Raised = ""
     acked: bool = False
 
 

@@ -12,10 +12,13 @@ NOT MODELLED: a process with one thread needs none of it (`Producer.done`); a Tr
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import client_of
 from kipviz.clients.sending import awaited_topics
 from kipviz.clients.sending.producer import Producer, send_waits
+from kipviz.clients.throwing.client_errors import CallUnfinished, Raised, WrongState
 from kipviz.clients.transactions.producer_state import ProducerState, Result
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.groups.groups import TxnOffsetCommit
@@ -65,20 +68,18 @@ def pending(me: TransactionManager) -> Result | None:
     return next(kept, None)
 
 
-def why_unfinished(me: TransactionManager, call: Call) -> str:
+def why_unfinished(me: TransactionManager, call: Call) -> CallUnfinished | Literal[""]:
     """Return the IllegalStateException of a call that follows one whose result is not collected, or ""."""
     result = pending(me)
     unfinished = me.timed_out if result is None else result.call
-    why = f"because {unfinished}() timed out and must be retried"
-    return f"IllegalStateException: {call.value}(), {why}" if unfinished else ""
+    return CallUnfinished(call.value, unfinished) if unfinished else ""
 
 
-def why_not_sent(me: TransactionManager) -> str:
+def why_not_sent(me: TransactionManager) -> Raised:
     """Return the exception of a send() that had to wait and whose transaction is over, or ""."""
     if me.state is ProducerState.IN_TRANSACTION:
         return ""
-    state = f"IllegalStateException: send() in state {me.state.value}"
-    return why_unfinished(me, Call.SEND) or state
+    return why_unfinished(me, Call.SEND) or WrongState(Call.SEND.value, me.state.value)
 
 
 def why_it_waits(me: Application) -> str | None:

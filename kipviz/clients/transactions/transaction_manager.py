@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from kipviz.clients.exceptions import encode_error
+from kipviz.clients.throwing.client_errors import Raised, StatePoisoned, request_error
 from kipviz.clients.timers import SenderBackOff, SenderRest, ShortSenderBackOff
 from kipviz.clients.transactions import producer_errors, stagings, topic_ids
 from kipviz.clients.transactions.partitions_to_add import adding, partitions_of
@@ -103,7 +103,7 @@ class TransactionManager(Part, frozen=True):
     on_wire: Message | None = None
     on_wire_broker: int = -1
     done: bool = False
-    error: str = ""
+    error: Raised = ""
     session: str = ""
     two_phase_commit: bool = False
     preparing: bool = False
@@ -537,7 +537,7 @@ def enter_error(me: TransactionManager, failure: Failure) -> TransactionManager:
         done=True,
         preparing=False,
         rests="",
-        error=producer_errors.POISONED if poisoned else encode_error(request, error),
+        error=StatePoisoned() if poisoned else request_error(request, error),
     )
 
 

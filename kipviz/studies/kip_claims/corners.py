@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 from kipviz.checking.search.liveness import settle
 from kipviz.checking.single_run.continuation import breaks_later
-from kipviz.clients.catching import UNSUPPORTED_VERSION
-from kipviz.clients.exceptions import exception_in
+from kipviz.clients.throwing.client_errors import ExceptionClass, exception_class
 from kipviz.core.model import Event
 from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
@@ -136,7 +135,8 @@ def delivered_again(trace: Trace, events: Events) -> bool:
 def thrown_and_not_sent(trace: Trace, events: Events) -> bool:
     """The staging call throws UnsupportedVersionException, and no staging is sent."""
     thrown = any(
-        isinstance(event, CallReturned) and exception_in(event.raised) == UNSUPPORTED_VERSION
+        isinstance(event, CallReturned)
+        and exception_class(event.raised) is ExceptionClass.UNSUPPORTED_VERSION
         for event in events
     )
     return thrown and not _answers(events)
@@ -323,7 +323,7 @@ def _happens(trace: Trace, events: Events, reason: str) -> str:
     answers = [answer.name for answer in _answers(events)]
     if answers:
         parts.append(f"stagings: {', '.join(dict.fromkeys(answers))}")
-    thrown = [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
+    thrown = [e.raised.words for e in events if isinstance(e, CallReturned) and e.raised]
     if thrown:
         parts.append(f"thrown: {', '.join(dict.fromkeys(thrown))}")
     if reason:

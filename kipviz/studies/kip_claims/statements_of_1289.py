@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.clients.throwing.client_errors import ExceptionClass
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
 from kipviz.studies.kip_claims.statements import (
@@ -154,7 +155,7 @@ STATEMENTS = (
         "The call throws UnsupportedVersionException if no broker supports the request.",
         "kip-1289-corner-9",
         WRITTEN,
-        throws("sendShareAcknowledgementsToTransaction", "UnsupportedVersionException"),
+        throws("sendShareAcknowledgementsToTransaction", ExceptionClass.UNSUPPORTED_VERSION),
     ),
     by_findings(
         PRODUCER,
@@ -384,7 +385,7 @@ STATEMENTS = (
         "A new client gets UnsupportedVersionException below the level.",
         "kip-1289-corner-9",
         WRITTEN,
-        throws("sendShareAcknowledgementsToTransaction", "UnsupportedVersionException"),
+        throws("sendShareAcknowledgementsToTransaction", ExceptionClass.UNSUPPORTED_VERSION),
     ),
     by_story(MATRIX, "An old client is unaffected.", "kip-1289-group-commit", WRITTEN),
     by_findings(DOWNGRADE, "The downgrade is refused while a record is TX_PENDING in memory.", "S"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kipviz.clients.throwing.client_errors import ExceptionClass
 from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.studies.kip_claims.statements import (
     Text,
@@ -132,7 +133,7 @@ STATEMENTS = (
         "Lifecycle calls of a bound producer throw IllegalStateException.",
         "kip-1310-bound-calls",
         PAGE,
-        throws("commitTransaction", "IllegalStateException"),
+        throws("commitTransaction", ExceptionClass.ILLEGAL_STATE),
     ),
     by_look(
         PRODUCER,

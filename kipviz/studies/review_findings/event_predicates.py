@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.brokers.logs import partition_log as logs
-from kipviz.clients.exceptions import decode_error, exception_in
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.client_errors import ExceptionClass, exception_class, request_error
 from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
 from kipviz.messages.errors import Errors
@@ -18,14 +18,14 @@ from kipviz.records.batches import DataRecord
 from kipviz.studies.review_findings.story_predicates import Look
 
 
-def throws(call: str, exception: str) -> Look:
+def throws(call: str, exception: ExceptionClass) -> Look:
     """Return a predicate for a call that throws an exception of the client itself, by its class."""
 
     def look(world: World, events: Sequence[Event]) -> bool:
         return any(
             isinstance(event, CallReturned)
             and event.call == call
-            and exception_in(event.raised) == exception
+            and exception_class(event.raised) is exception
             for event in events
         )
 
@@ -39,7 +39,7 @@ def throws_error(call: str, request: type[Message], error: Errors) -> Look:
         return any(
             isinstance(event, CallReturned)
             and event.call == call
-            and decode_error(event.raised) == (request, error)
+            and event.raised == request_error(request, error)
             for event in events
         )
 

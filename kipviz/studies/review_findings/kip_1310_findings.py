@@ -6,6 +6,7 @@ and the run decides. A name is never reused for another finding.
 
 from __future__ import annotations
 
+from kipviz.clients.throwing.client_errors import ExceptionClass
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import TxnOffsetCommit
@@ -102,7 +103,7 @@ FINDINGS: tuple[Finding, ...] = (
         "state from its database cannot call it.",
         "repaired+resumed_complete=only_when_prepared",
         "kip-1310-complete",
-        look=throws("completeTransaction", "InvalidTxnStateException"),
+        look=throws("completeTransaction", ExceptionClass.INVALID_TXN_STATE),
         against=f"{ITSELF} (2.1 completeTransaction()); {KAFKA}, KafkaProducer.completeTransaction",
     ),
     Finding(
@@ -172,7 +173,7 @@ FINDINGS: tuple[Finding, ...] = (
         "ProducerConfig also refuses it together with transaction.timeout.ms, which is listed.",
         "repaired",
         "kip-1310-unlisted-setting",
-        look=throws("prepareTransaction", "InvalidTxnStateException"),
+        look=throws("prepareTransaction", ExceptionClass.INVALID_TXN_STATE),
         against=f"{ITSELF} (2.1 prepareTransaction()); {KAFKA}, ProducerConfig",
     ),
     Finding(
@@ -373,7 +374,7 @@ FINDINGS: tuple[Finding, ...] = (
         "method throws.",
         "repaired",
         "kip-1310-begins-twice",
-        look=throws("beginTransaction", "IllegalStateException"),
+        look=throws("beginTransaction", ExceptionClass.ILLEGAL_STATE),
         against=f"{KAFKA}, ExactlyOnceWorkerSourceTask.maybeBeginTransaction",
     ),
     Finding(
@@ -434,7 +435,7 @@ FINDINGS: tuple[Finding, ...] = (
         "after that.",
         "repaired",
         "kip-1310-accessor",
-        look=throws("commitTransaction", "IllegalStateException"),
+        look=throws("commitTransaction", ExceptionClass.ILLEGAL_STATE),
         against=ITSELF,
     ),
     Finding(

@@ -6,6 +6,7 @@ wrong with its text is our reading. A name is never reused for another finding.
 
 from __future__ import annotations
 
+from kipviz.clients.throwing.client_errors import ExceptionClass
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import TxnOffsetCommitResponse
@@ -30,7 +31,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Every retry gets the same response, until max.block.ms ends the call.",
         "kafka",
         "kip-1319-remade",
-        look=throws("sendOffsetsToTransaction", "TimeoutException"),
+        look=throws("sendOffsetsToTransaction", ExceptionClass.TIMEOUT),
         against=f"{ITSELF} (Response mapping: ids are those of the request's construction)",
     ),
     Finding(

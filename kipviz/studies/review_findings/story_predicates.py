@@ -9,8 +9,7 @@ from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.transactions.transaction_metadata import COMPLETED
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
-from kipviz.clients.catching import UNSUPPORTED_VERSION
-from kipviz.clients.exceptions import decode_error, exception_in
+from kipviz.clients.throwing.client_errors import ExceptionClass, RequestError, exception_class
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.messages.errors import Errors
@@ -162,7 +161,8 @@ def complete_but_open(world: World, events: Sequence[Event]) -> bool:
 def unsupported_though_finalized(world: World, events: Sequence[Event]) -> bool:
     """Return whether a staging has just thrown although the feature is finalized."""
     return world.image.features.staging and any(
-        isinstance(event, CallReturned) and exception_in(event.raised) == UNSUPPORTED_VERSION
+        isinstance(event, CallReturned)
+        and exception_class(event.raised) is ExceptionClass.UNSUPPORTED_VERSION
         for event in events
     )
 
@@ -183,7 +183,8 @@ def thrown_by_the_commit(world: World, events: Sequence[Event]) -> bool:
     return any(
         isinstance(event, CallReturned)
         and event.call == "commitTransaction"
-        and decode_error(event.raised)[0] is TxnShareAcknowledge
+        and isinstance(event.raised, RequestError)
+        and event.raised.request is TxnShareAcknowledge
         for event in events
     )
 

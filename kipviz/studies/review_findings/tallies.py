@@ -245,7 +245,7 @@ def thrown_by_an_abort() -> str:
     ]
     returned = [event for event in _events(trace) if isinstance(event, CallReturned)]
     (aborted,) = (event for event in returned if event.call == Call.ABORT_TRANSACTION.value)
-    said = f"throws {aborted.raised}" if aborted.raised else "returns without an exception"
+    said = f"throws {aborted.raised.words}" if aborted.raised else "returns without an exception"
     return (
         f"the response to the staging is {', '.join(answers)}; abortTransaction() {said}, and "
         f"{sum(bool(event.raised) for event in returned)} of {len(returned)} calls have thrown an exception"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.clients.application import Line
-from kipviz.clients.catching import UNSUPPORTED_VERSION
-from kipviz.clients.exceptions import exception_in
+from kipviz.clients.throwing.client_errors import ExceptionClass, exception_class
 from kipviz.cluster.actions import UpgradeFeature
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
@@ -86,5 +85,6 @@ def outcome(events: Sequence[Event]) -> str:
     if not thrown:
         return "works" if committed else "does not come to a commit"
     first = thrown[0]
-    what = UNSUPPORTED_VERSION if exception_in(first) == UNSUPPORTED_VERSION else first
+    unsupported = ExceptionClass.UNSUPPORTED_VERSION
+    what = unsupported.value if exception_class(first) is unsupported else first.words
     return f"throws {what}, after {sent or 'no'} staging{'' if sent == 1 else 's'} sent"

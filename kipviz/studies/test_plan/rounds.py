@@ -180,7 +180,7 @@ def has_returned(moment: Moment, name: str, call: Call) -> bool:
 
 
 def _find_exception(moment: Moment, call: Call) -> str:
-    found = (e.raised for e in moment.events if isinstance(e, CallReturned) and e.call == call)
+    found = (str(e.raised) for e in moment.events if isinstance(e, CallReturned) and e.call == call)
     return next(found, "")
 
 

@@ -100,7 +100,7 @@ def run_takeover(name: str, session_ms: int) -> TakenOver:
     trace = _run_until(model, trace, NEW, "commitTransaction")
     atomic = PROPERTIES[0].finding(trace.observations[0])
     harm = atomic.reason if atomic.status == BROKEN else "none"
-    return TakenOver(passed, end.raised or "committed", harm)
+    return TakenOver(passed, end.raised.words if end.raised else "committed", harm)
 
 
 def _model(name: str, session_ms: int) -> ClusterModel:

@@ -7,7 +7,12 @@ and requires an abort of the transaction after it.
 from __future__ import annotations
 
 from kipviz.clients.application import Application
-from kipviz.clients.exceptions import (
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.kinds import Holder
+from kipviz.clients.sending.producer import is_plain
+from kipviz.clients.shares.share_member import ShareMember
+from kipviz.clients.throwing.client_errors import RequestError
+from kipviz.clients.throwing.exceptions import (
     ABORTS,
     ENDS,
     FAILED,
@@ -18,13 +23,9 @@ from kipviz.clients.exceptions import (
     THROWS,
     Thrown,
     class_of,
-    decode_error,
     exception_for,
+    render_error,
 )
-from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.kinds import Holder
-from kipviz.clients.sending.producer import is_plain
-from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
@@ -51,9 +52,8 @@ def exception_of(
         return _of_holder(holder)
     members = (c for c in app.clients if isinstance(c, Consumer | ShareMember))
     for member in members:
-        _, known = decode_error(member.error)
-        if known is not None:
-            return Thrown(class_of(known), THROWS)
+        if isinstance(member.error, RequestError):
+            return Thrown(class_of(member.error.error), THROWS)
     if error is Errors.NONE:
         return None
     if request is ShareAcknowledge:
@@ -71,11 +71,11 @@ def _holders(app: Application) -> tuple[Holder, ...]:
 
 def _of_holder(holder: Holder) -> Thrown:
     """Return the exception of a producer's error, and what the application can do in its state."""
-    request, known = decode_error(holder.error)
-    if is_plain(holder):
-        # It has no transaction to abort. Source: Sender.failBatch, ProducerBatch.completeExceptionally.
-        return Thrown(class_of(known) if known is not None else holder.error, FAILED)
-    kind = BY_STATE.get(holder.manager.state, ABORTS)
-    if known is None:
-        return Thrown(holder.error, kind)
-    return Thrown(exception_for(request, known).exception, kind)
+    raised, plain = holder.error, is_plain(holder)
+    # Without a transaction there is nothing to abort. Source: Sender.failBatch, ProducerBatch.completeExceptionally.
+    kind = FAILED if plain else BY_STATE.get(holder.manager.state, ABORTS)
+    if not isinstance(raised, RequestError):
+        return Thrown(render_error(raised), kind)
+    if plain:
+        return Thrown(class_of(raised.error), kind)
+    return Thrown(exception_for(raised.request, raised.error).exception, kind)

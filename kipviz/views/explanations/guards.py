@@ -23,6 +23,7 @@ from kipviz.clients.program_source import number_in_source, source_of
 from kipviz.clients.sending.producer import is_plain
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.exceptions import render_error
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.workers import swap_thread
 from kipviz.cluster import dispatch
@@ -184,7 +185,7 @@ def _call(app: Application) -> Iterator[Guard]:
         if not app.waiting and not is_plain(client):
             yield "legal in", " or ".join(state.value for state in CALLS[line.call].legal)
         if client.error:
-            yield "error", client.error
+            yield "error", client.error.words
         return
     if isinstance(client, ExternalDatabase):
         yield "in progress", render_list(client.open_rows)
@@ -203,7 +204,7 @@ def _call(app: Application) -> Iterator[Guard]:
         yield "member", f"{client.state.value}, {counted} {number(client.member_epoch)}"
         yield "owns", render_list(client.owned)
     if isinstance(client, Admin):
-        yield "last error", client.error or "none"
+        yield "last error", render_error(client.error)
     elif app.waiting:
         received = 0 if isinstance(client, ShareMember) else len(client.records)
         yield "records received", str(received)

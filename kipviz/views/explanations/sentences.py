@@ -281,7 +281,7 @@ def _fact(event: Event) -> str:
         ):
             return render_maintenance(event)
         case CallReturned(raised=raised) if raised:
-            return f"It throws: {raised}."
+            return f"It throws: {raised.words}."
     return _of_share_state(event)
 
 

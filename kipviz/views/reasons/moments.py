@@ -99,6 +99,6 @@ def _clause(event: Event) -> str:
         case CallStarted(application=name, call=call):
             return f"{name} calls {call}()"
         case CallReturned(application=name, call=call, raised=raised):
-            return f"{call}() {'throws ' + raised + ' at' if raised else 'returns to'} {name}"
+            return f"{call}() {f'throws {raised.words} at' if raised else 'returns to'} {name}"
         case _:
             return ""

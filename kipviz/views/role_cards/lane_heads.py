@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from kipviz.brokers.context import Image
 from kipviz.clients.application import Application
+from kipviz.clients.throwing.client_errors import RequestError
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.network.network_partition import across
@@ -21,11 +22,11 @@ from kipviz.views.page_parts import CutPart, HeadPart, Part
 
 CRASHED, PAUSED, FENCED, FATAL = "crashed", "paused", "fenced", "fatal error"
 FENCING = (
-    Errors.PRODUCER_FENCED.name,
-    Errors.INVALID_PRODUCER_EPOCH.name,
-    Errors.INVALID_PRODUCER_ID_MAPPING.name,
-    Errors.FENCED_INSTANCE_ID.name,
-    Errors.FENCED_MEMBER_EPOCH.name,
+    Errors.PRODUCER_FENCED,
+    Errors.INVALID_PRODUCER_EPOCH,
+    Errors.INVALID_PRODUCER_ID_MAPPING,
+    Errors.FENCED_INSTANCE_ID,
+    Errors.FENCED_MEMBER_EPOCH,
 )
 
 
@@ -108,4 +109,8 @@ def _trouble(app: Application) -> str:
     manager = app.manager
     if manager.state is not ProducerState.FATAL_ERROR:
         return ""
-    return FENCED if any(name in manager.error for name in FENCING) else FATAL
+    return (
+        FENCED
+        if isinstance(manager.error, RequestError) and manager.error.error in FENCING
+        else FATAL
+    )

@@ -13,6 +13,7 @@ from kipviz.clients.operators.admin import Admin
 from kipviz.clients.program_source import number_in_source, source_of
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.throwing.exceptions import render_error
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.workers import every_thread, swap_thread
 from kipviz.cluster.behaviour.naming import number, render_list, short_name
@@ -66,7 +67,7 @@ def clients(app: Application) -> Card:
         ("producer id", number(manager.producer_id), "calm"),
         ("epoch", number(manager.producer_epoch), "calm"),
         ("to send", ", ".join(to_send) or "nothing", "calm"),
-        ("error", manager.error or "none", "warning" if manager.error else "calm"),
+        ("error", render_error(manager.error), "warning" if manager.error else "calm"),
         ("member", f"{consumer.member_id or 'none yet'} of {consumer.group_id}", "calm"),
     ]
     rows += _of_threads(producer)
@@ -122,7 +123,7 @@ def _operators(app: Application, client: Admin) -> list[Fact]:
             ", ".join(type(message_of(m)).__name__ for m in client.queue) or "nothing",
             "calm",
         ),
-        ("error", client.error or "none", "warning" if client.error else "calm"),
+        ("error", render_error(client.error), "warning" if client.error else "calm"),
     ]
     rows += [
         (t.transactional_id, f"producer id {t.producer_id}, {t.state.value}", "calm")

@@ -1,11 +1,12 @@
 """The exception that an error becomes: its class, and its kind for the application.
 
 The class follows from the error code and the request (org.apache.kafka.common.errors, the handlers of
-TransactionManager). What a catch block catches is in `catching`, which also knows the call and the client's state.
+TransactionManager). What a catch block catches is in `clients.catching`, which also knows the call and the client's state.
 """
 
 from __future__ import annotations
 
+from kipviz.clients.throwing.client_errors import Raised
 from kipviz.clients.transactions.producer_errors import (
     client_errors,
     ends_the_transaction,
@@ -13,12 +14,10 @@ from kipviz.clients.transactions.producer_errors import (
     is_retried,
 )
 from kipviz.core.values import Value
-from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
 
-REQUESTS: dict[str, type[Message]] = {api.name: api.request for api in APIS}
 # Classes whose name does not follow from the name of the code.
 CLASSES = {
     Errors.UNKNOWN_SERVER_ERROR: "UnknownServerException",
@@ -64,27 +63,9 @@ class Thrown(Value, frozen=True):
         return f"{self.exception}: {self.kind}, {ADVICE[self.kind]}"
 
 
-def encode_error(request: type[Message], error: Errors) -> str:
-    """Return the text in which a client's state has the error of a request, such as "EndTxn: PRODUCER_FENCED".
-
-    The text is stored and never reworded: the request's name, and the error's. `decode_error` reads it.
-    """
-    return f"{request.__name__}: {error.name}"
-
-
-def exception_in(raised: str) -> str:
-    """Return the class of an exception that the client itself throws, "" for the error of a request.
-
-    Such a text is stored, too: the class, perhaps with a message, which nothing reads.
-    """
-    named, _, _ = raised.partition(": ")
-    return named if named.endswith("Exception") else ""
-
-
-def decode_error(text: str) -> tuple[type[Message] | None, Errors | None]:
-    """Decode the text in which a client's state has the error of a request; None stands for another name."""
-    request, _, error = text.partition(": ")
-    return REQUESTS.get(request), Errors.__members__.get(error)
+def render_error(raised: Raised) -> str:
+    """Render a client's error, or that there is none."""
+    return raised.words if raised else "none"
 
 
 def exception_for(request: type[Message] | None, error: Errors) -> Thrown:
