@@ -61,6 +61,38 @@ def test_a_group_that_has_read_nothing_asks_the_log_where_to_begin(protocol, pol
 
 
 @BOTH
+def test_the_logs_are_asked_for_all_lost_positions_together_after_the_committed_offsets(protocol):
+    """OffsetsRequestManager: one ListOffsets for each leader, once every committed offset is known."""
+    me = change(polling(protocol, "earliest"), owned=("src-0", "src-1", "src-2"))
+    for partition, committed in (("src-0", -1), ("src-1", 7), ("src-2", -1)):
+        me, _ = answer_next(me, OffsetFetch, response_of(Errors.NONE, partition, committed))
+    results = (
+        ListOffsetsPartitionResponse("src-0", Errors.NOT_LEADER_OR_FOLLOWER),
+        ListOffsetsPartitionResponse("src-2", Errors.NONE, 4),
+    )
+    me, asked = answer_next(me, ListOffsets, ListOffsetsResponse(results))
+    assert [each.partition for each in asked.partitions] == ["src-0", "src-2"]
+    me, asked = answer_next(me, ListOffsets, listed(100))
+    assert [each.partition for each in asked.partitions] == ["src-0"]
+    assert dict(me.subscription.positions) == {"src-0": 100, "src-1": 7, "src-2": 4}
+
+
+@BOTH
+def test_one_topic_that_may_not_be_described_is_enough_for_poll_to_throw(protocol):
+    """OffsetFetcherUtils.handleListOffsetResponse: then no position of the response is used."""
+    at = Table.of({"src-0": ASKED, "src-1": ASKED})
+    me = change(polling(protocol, "earliest"), owned=("src-0", "src-1"), positions=at)
+    results = (
+        ListOffsetsPartitionResponse("src-0", Errors.NONE, 4),
+        ListOffsetsPartitionResponse("src-1", Errors.TOPIC_AUTHORIZATION_FAILED),
+    )
+    me, _ = answer_next(me, ListOffsets, ListOffsetsResponse(results))
+    assert me.done
+    assert me.error == "ListOffsets: TOPIC_AUTHORIZATION_FAILED"
+    assert dict(me.subscription.positions) == {"src-0": ASKED, "src-1": ASKED}
+
+
+@BOTH
 def test_a_position_that_the_log_does_not_have_is_asked_for_too(protocol):
     me = polling(protocol, "earliest", positions=Table.of({"src-0": 101}))
     me, _ = answer_next(me, Fetch, BEYOND)

@@ -60,13 +60,18 @@ def begin_poll(me: C) -> C:
 
 
 def next_read(me: RegularConsumer, who: tuple[str, int] = NOBODY) -> Message | None:
-    """Return the next request of poll(): for an unknown position, or for records."""
+    """Return the next request of poll(): for a committed offset, for positions in logs, or for records.
+
+    The logs are asked only when every committed offset is known, all those of one leader in one request. Source:
+    OffsetsRequestManager.updateFetchPositions, buildListOffsetsRequestsToResetPositions.
+    """
     mine, committed = me.subscription, not me.fetcher.read_uncommitted
     for partition in mine.owned:
         if partition not in mine.positions:
             return _ask_for_offset(me, partition, who)
-        if mine.positions[partition] == ASKED and partition not in mine.unfound:
-            return where_to(partition, mine.auto_offset_reset, committed=committed)
+    lost = tuple(p for p in mine.owned if mine.positions[p] == ASKED and p not in mine.unfound)
+    if lost:
+        return where_to(lost, mine.auto_offset_reset, committed=committed)
     ended = (*me.fetcher.resting, *mine.unfound)
     wanted = tuple(FetchPartition(p, mine.positions[p]) for p in mine.owned if p not in ended)
     if not wanted:
@@ -88,7 +93,7 @@ def on_response(me: C, asked: Message | None, answer: Message) -> C | None:
 
     None means that the response is an error about the member itself.
     """
-    error = error_of_response(answer)
+    error = _first_refusal(answer)
     if error in NOT_ALLOWED and not isinstance(answer, FetchResponse):
         return throw_out_of_poll(me, api_of(answer).request, error)
     match answer:
@@ -100,6 +105,17 @@ def on_response(me: C, asked: Message | None, answer: Message) -> C | None:
             return on_records(me, answer)
         case _:
             raise AssertionError(f"no consumer asked for {type(answer).__name__}")
+
+
+def _first_refusal(answer: Message) -> Errors:
+    """Return the error of a response; of ListOffsets the one partition that may not be described decides.
+
+    Source: OffsetFetcherUtils.handleListOffsetResponse.
+    """
+    if not isinstance(answer, ListOffsetsResponse):
+        return error_of_response(answer)
+    found = (result.error for result in answer.responses)
+    return next((error for error in found if error in NOT_ALLOWED), Errors.NONE)
 
 
 def throw_out_of_poll(me: C, request: type[Message], error: Errors) -> C:

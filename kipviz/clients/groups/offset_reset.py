@@ -43,12 +43,16 @@ def why_no_reset(application: ProcessSpec, *, dated: bool) -> str:
     return ""
 
 
-def where_to(partition: str, policy: str, *, committed: bool) -> ListOffsets:
-    """Return the ListOffsets request for an auto.offset.reset: where the log starts or ends, or an age."""
+def where_to(partitions: tuple[str, ...], policy: str, *, committed: bool) -> ListOffsets:
+    """Return the ListOffsets request for an auto.offset.reset: where the logs start or end, or an age.
+
+    The network thread sends it to the leader of the first partition, with the others that this broker leads; the rest
+    are asked for next. NOT MODELLED: that Kafka's client asks all leaders at once.
+    """
     duration_ms = reset_duration_ms(policy)
     if duration_ms >= 0:
-        asked = ListOffsetsPartition(partition, BY_TIME, duration_ms)
+        asked = tuple(ListOffsetsPartition(each, BY_TIME, duration_ms) for each in partitions)
     else:
         timestamp = EARLIEST_TIMESTAMP if policy == EARLIEST else LATEST_TIMESTAMP
-        asked = ListOffsetsPartition(partition, timestamp)
-    return ListOffsets((asked,), committed)
+        asked = tuple(ListOffsetsPartition(each, timestamp) for each in partitions)
+    return ListOffsets(asked, committed)
