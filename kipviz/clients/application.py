@@ -13,11 +13,13 @@ NOT MODELLED: expressions and variables: a program is a list of lines, each with
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TypeVar
 
 from kipviz.clients import kinds
 from kipviz.clients.groups.consumer import RegularConsumer
 from kipviz.clients.kinds import Client, Holder
 from kipviz.clients.sending.producer import Producer
+from kipviz.clients.sessions.bound_producer import BoundProducer, borrow, give_back, restart_bound
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import external_database
@@ -28,6 +30,8 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.logs.producing import FetchedRecord
 from kipviz.messages.shares.share_groups import AcknowledgeType
+
+K = TypeVar("K", bound=Client)
 
 # Why a thread runs no line: it was not started yet, or it ran through its program.
 IDLE, THROUGH = "it has not been started", "it ran to its last line"
@@ -174,7 +178,7 @@ class Application(Part, frozen=True, cache_hash=True):
     name: str
     program: tuple[Line, ...]
     output: str
-    producer: Producer
+    own_producer: Producer | BoundProducer
     consumer: RegularConsumer | ShareConsumer
     life: int = 1
     alive: bool = True
@@ -182,15 +186,21 @@ class Application(Part, frozen=True, cache_hash=True):
     waiting: bool = False
     records: tuple[FetchedRecord, ...] = ()
     ended: str = ""
-    others: Table[str, Client] = Table.of()
+    others: Table[str, Client | BoundProducer] = Table.of()
     gate: str = ""
     workers: tuple[Worker, ...] = ()
     thread: str = ""
 
     @property
+    def producer(self) -> Producer:
+        """Its producer, with its own transaction manager or that of the session that it is bound to."""
+        kept = self.own_producer
+        return borrow(kept, self.manager) if isinstance(kept, BoundProducer) else kept
+
+    @property
     def clients(self) -> tuple[Client, ...]:
         """Every client of the process, in the order in which their senders are listed."""
-        return (self.consumer, self.producer, *self.others.values())
+        return (self.consumer, self.producer, *map(self.client_named, self.others.keys()))
 
     @property
     def share_consumers(self) -> tuple[ShareConsumer, ...]:
@@ -212,23 +222,31 @@ class Application(Part, frozen=True, cache_hash=True):
         """The transaction manager of the process, in its session or its producer."""
         return self.holder.manager
 
+    def client_named(self, name: str) -> Client:
+        """Return one of the further clients, such as "session", by its name in the process."""
+        kept = self.others[name]
+        return borrow(kept, self.manager) if isinstance(kept, BoundProducer) else kept
+
     def client_at(self, source: str) -> Client | None:
         """Return the client that sends under this name, such as "app-1/producer", or None."""
         return next((client for client in self.clients if client.source == source), None)
 
-    def with_client(self, client: Client) -> Application:
+    def with_client(self, client: Client | BoundProducer) -> Application:
         """Return the process with one client replaced; the client is found by its source."""
-        if client.source == self.producer.source:
-            return self.but(producer=client)
+        kept = client
+        if isinstance(client, Producer) and client.manager.session:
+            kept = give_back(client, self.manager)
+        if client.source == self.own_producer.source:
+            return self.but(own_producer=kept)
         if client.source == self.consumer.source:
-            return self.but(consumer=client)
-        return self.but(others=self.others.set(client.source.partition("/")[2], client))
+            return self.but(consumer=kept)
+        return self.but(others=self.others.set(client.source.partition("/")[2], kept))
 
     def changing(self) -> tuple[object, ...]:
         """Return the parts that a step can change: not the program, and not the names."""
         place = (self.life, self.alive, self.line, self.waiting, self.records, self.ended)
         threads = (self.gate, *self.workers) if self.workers else ()
-        return (*place, self.producer, self.consumer, *self.others.values(), *threads)
+        return (*place, self.own_producer, self.consumer, *self.others.values(), *threads)
 
 
 def crash(me: Application) -> Application:
@@ -257,9 +275,13 @@ def restart(me: Application) -> Application:
         me.name,
         me.program,
         me.output,
-        kinds.restart(me.producer, life),
+        _restart(me.own_producer, life),
         kinds.restart(me.consumer, life),
         life=life,
-        others=Table.of({name: kinds.restart(c, life) for name, c in me.others.items()}),
+        others=Table.of({name: _restart(c, life) for name, c in me.others.items()}),
         workers=tuple(Worker(w.name, w.first) for w in me.workers),
     )
+
+
+def _restart(me: K | BoundProducer, life: int) -> K | BoundProducer:
+    return restart_bound(me) if isinstance(me, BoundProducer) else kinds.restart(me, life)

@@ -67,7 +67,7 @@ def client_of(me: Application, line: Line) -> Client:
         return named_client(me, line, me.producer)
     if of == CONSUMER:
         return named_client(me, line, me.consumer)
-    return me.others[line.client or of]
+    return me.client_named(line.client or of)
 
 
 PRODUCER, CONSUMER, ADMIN = "producer", "consumer", "admin"

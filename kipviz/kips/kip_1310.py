@@ -7,6 +7,7 @@ from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Kip, Row
 
 SESSION = "clients.sessions.transaction_session"
 BINDING = "clients.sessions.binding"
+BOUND = "clients.sessions.bound_producer"
 PAGE = "50-transaction-sessions-kip-1310"
 # Two stores, versions below 2, close() and configurations.
 SECOND_PAGE = "55-heartbeats-and-two-stores-kip-1309"
@@ -143,7 +144,7 @@ API = (
         "2.3 KafkaProducer(configs, session)",
         "A producer that is bound to a session writes with the session's identity.",
         MODELLED,
-        f"{BINDING}.bound_producers",
+        f"{BOUND}.borrow",
         SHARE,
         f"{TESTS}::test_a_bound_producer_writes_with_the_identity_of_its_session",
         page=PAGE,
@@ -231,7 +232,7 @@ EXTRACTION = (
         "3.2 Responsibilities",
         "The session ends the transaction. Sequences and batches belong to the producer.",
         MODELLED,
-        f"{BINDING}.bound_producers",
+        f"{BOUND}.borrow",
         test=f"{TESTS}::test_a_producer_has_the_batches_and_sequences_and_its_session_the_end_of_the_transaction",
         page=PAGE,
         scenario="kip-1310-next-epoch",

@@ -152,7 +152,7 @@ def test_which_call_is_legal_in_which_state(state, call, cell):
     share = call is not C.SEND_OFFSETS
     me = process(call, C.POLL, state=state, share=share, records=RECORDS)
     if state in (S.ABORTABLE_ERROR, S.FATAL_ERROR):
-        me = me.but(producer=change(me.producer, error=FAILED))
+        me = me.with_client(change(me.producer, error=FAILED))
     after, events = step(me)
     assert events[0] == CallStarted("app-1", 0, call.value)
     raised = [str(e.raised) for e in events if isinstance(e, CallReturned)]
@@ -168,7 +168,7 @@ def test_which_call_is_legal_in_which_state(state, call, cell):
 def test_a_kafka_exception_goes_to_the_catch_block_and_an_illegal_state_does_not():
     caught = Line("commit", C.COMMIT_TRANSACTION, on_error=1)
     me = process(caught, C.ABORT_TRANSACTION, state=S.ABORTABLE_ERROR)
-    me = me.but(producer=change(me.producer, error=FAILED))
+    me = me.with_client(change(me.producer, error=FAILED))
     after, _ = step(me)
     assert (after.line, after.ended) == (1, "")
     after, _ = step(process(caught, C.ABORT_TRANSACTION, state=S.READY))
@@ -294,7 +294,7 @@ def test_a_member_of_a_consumer_group_waits_until_the_coordinator_knows_that_it_
 
 @pytest.mark.parametrize("call", [C.BEGIN_TRANSACTION, C.COMMIT_TRANSACTION, C.INIT_TRANSACTIONS])
 def test_a_producer_without_a_transactional_id_has_no_transactions(call):
-    me, _ = step(process(call, C.SEND, producer=producer_of("app-1/producer", "")))
+    me, _ = step(process(call, C.SEND, own_producer=producer_of("app-1/producer", "")))
     assert me.ended == (
         f"{call.value}() threw IllegalStateException: "
         f"{call.value}() on a non-transactional producer"

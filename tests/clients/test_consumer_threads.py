@@ -88,7 +88,7 @@ def test_calls_of_other_objects_and_of_one_thread_alone_are_not_asked():
 def test_only_the_thread_that_polls_next_waits_for_a_staging():
     me = process(POLL, SNAPSHOT).but(waiting=False)
     staging = stages("t", 1, 0, "g1", "M1", 0, "src-0", ())
-    asked = me.but(producer=change(me.producer, queue=(staging,)))
+    asked = me.with_client(change(me.producer, queue=(staging,)))
     told = staged_records.settle(asked, RULES)
     assert told.consumer.handover.poll_waits
     assert "waits for the answer to TxnShareAcknowledge" in str(staged_records.why_it_waits(told))

@@ -13,6 +13,7 @@ from kipviz.clients.calls import CONSTRUCTORS, OF_SESSIONS
 from kipviz.clients.sending import producer as p
 from kipviz.clients.sessions import binding
 from kipviz.clients.sessions import transaction_session as s
+from kipviz.clients.sessions.bound_producer import BoundProducer
 from kipviz.clients.sessions.session_calls import Resumed, resume_target, resumed_by_reflection
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.timers import HeartbeatInterval, SenderBackOff
@@ -67,15 +68,12 @@ def on_session(call, **changes):
 
 def process(*program, producers=1):
     """An application with a session and some producers bound to it."""
-    bound = {
-        f"producer-{n}": producer_of(f"app-1/producer-{n}", "t", session=ON)
-        for n in range(2, producers + 1)
-    }
+    bound = {f"producer-{n}": BoundProducer(f"app-1/producer-{n}") for n in range(2, producers + 1)}
     return Application(
         "app-1",
         program,
         "out-0",
-        producer_of("app-1/producer", "t", session=ON),
+        BoundProducer("app-1/producer"),
         assigned_consumer_of("app-1/consumer", "g1", "C1", "src-0", 10),
         records=RECORD,
         others=Table.of({ON: session_of("app-1/session", "t"), **bound}),
@@ -558,8 +556,7 @@ def test_a_session_that_is_fenced_hears_it_from_its_heartbeat() -> None:
 
 def below_2(me):
     """The same process in a cluster with transaction version 1."""
-    session = change(me.session, version=1, finalized=1)
-    return me.with_client(session).with_client(change(me.producer, version=1))
+    return me.with_client(change(me.session, version=1, finalized=1))
 
 
 def test_below_version_2_a_batch_waits_until_the_session_has_added_its_partition() -> None:

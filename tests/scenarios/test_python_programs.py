@@ -501,7 +501,7 @@ def test_only_the_call_that_waited_throws_the_exception_itself(raised, waiting, 
     line = app.program[4]
     manager = app.producer.manager.but(state=ProducerState.ABORTABLE_ERROR)
     failed = app.producer.but(manager=manager)
-    app = app.but(waiting=waiting, producer=failed)
+    app = app.but(waiting=waiting).with_client(failed)
     assert class_thrown(app, line, raised) == says
 
 

@@ -15,7 +15,7 @@ Enter: TypeAlias = Callable[[Application, Line, ClientRules], Application]
 
 
 def _admin_of(me: Application, line: Line) -> Admin:
-    client = named_client(me, line, me.others[administering.NAME])
+    client = named_client(me, line, me.client_named(administering.NAME))
     assert isinstance(client, Admin), f"{line.call.value}() is a call of an admin client"
     return client
 

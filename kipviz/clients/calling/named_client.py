@@ -11,4 +11,4 @@ def named_client(me: Application, line: Line, usual: Client) -> Client:
     """Return the client whose method a line calls: the usual one, unless the line names another."""
     if line.client == session_calls.GIVEN:
         return session_calls.find_session(me) or me.producer
-    return me.others[line.client] if line.client else usual
+    return me.client_named(line.client) if line.client else usual

@@ -40,7 +40,8 @@ S = ProducerState
 class Producer(ManagedClient, frozen=True):
     """A producer's parts and settings.
 
-    If it is bound to a session (KIP-1310, draft), its `manager` is its view of the session's. `max_in_flight` is
+    If it is bound to a session (KIP-1310, draft), its `manager` is that of the session, borrowed for a moment
+    (`kipviz.clients.sessions.bound_producer`). `max_in_flight` is
     max.in.flight.requests.per.connection, `idempotence` enable.idempotence. `network` names the producer whose sender
     and connections this one shares as a further transactional id (KIP-447, a rejected alternative), "" for a producer
     with its own. `failed` are the values of the records that a producer without a transactional id has failed to send.

@@ -4,8 +4,9 @@ WHO: a client process. STATUS: draft (KIP-1310); `ClientRules` decides what the 
 one object has both parts and one lock (TransactionManager, Sender), so these questions do not arise.
 
 A session and its clients are objects of one process, so they need no messages to each other. After every step of a
-process `settle` passes on their changes: a producer reports to its session what was sent and what failed; the session
-passes its identity and its state to the producers.
+process `settle` passes on their changes: a producer reports to its session what was sent and what failed, and adopts
+the session's next identity as far as the rules allow. It reads everything else in the session's transaction manager,
+the only one of the process (`kipviz.clients.sessions.bound_producer`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CONSTRUCTORS, client_of
 from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.sending.outgoing import with_batches, without_unsent
 from kipviz.clients.sending.producer import Producer
+from kipviz.clients.sessions.bound_producer import IN_ERROR, BoundProducer, Reported
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares import share_consumer as sharing
 from kipviz.clients.shares import share_member, staged_records
@@ -31,7 +32,7 @@ from kipviz.clients.throwing.client_errors import (
 )
 from kipviz.clients.transactions import group_identity, results, stagings
 from kipviz.clients.transactions import transaction_manager as managing
-from kipviz.clients.transactions.partitions_to_add import adding, being_added
+from kipviz.clients.transactions.partitions_to_add import adding
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import Failure, TransactionManager
 from kipviz.messages.errors import Errors
@@ -39,13 +40,12 @@ from kipviz.messages.shares.share_groups import TxnShareAcknowledge, staging_res
 from kipviz.messages.transactions.transactions import EndTxn
 
 S = ProducerState
-IN_ERROR = (S.ABORTABLE_ERROR, S.FATAL_ERROR)
-ENDING = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
 
 
-def bound_producers(me: Application) -> tuple[Producer, ...]:
+def bound_producers(me: Application) -> tuple[BoundProducer, ...]:
     """Return the producers that are bound to the session of a process, in the order of its clients."""
-    return tuple(c for c in me.clients if isinstance(c, Producer) and c.manager.session)
+    kept = (me.own_producer, *me.others.values())
+    return tuple(each for each in kept if isinstance(each, BoundProducer))
 
 
 def why_not_now(me: Application, line: Line, rules: ClientRules) -> Raised:
@@ -132,23 +132,16 @@ def _session_settled(me: Application, rules: ClientRules) -> Application:
         return me
     manager, me = _votes(session.manager, me, rules)
     producers = bound_producers(me)
-    manager = _failures(manager, producers, rules)
-    manager, producers = _enlisting(manager, producers, rules)
-    started = any(p.manager.transaction_started for p in producers)
-    if manager.state is S.IN_TRANSACTION and started:
-        manager = manager.but(transaction_started=True)
+    for each in producers:
+        manager = _hear(manager, each, rules)
+    if manager.state is S.IN_TRANSACTION and not manager.implicit:
+        wanted = dict.fromkeys(p for each in producers for p in each.reported.to_add)
+        manager = adding(manager, rules.session_enlist(tuple(wanted)))
     counted = rules.session_sequences(tuple(p.partition_map.sequences for p in producers))
-    told = tuple(
-        _notify_producer(
-            p.but(partition_map=p.partition_map.but(sequences=c, shared=len(producers) > 1)),
-            manager,
-            rules,
-        )
-        for p, c in zip(producers, counted, strict=True)
-    )
-    for client in told:
-        me = me.with_client(client)
-    held_back_by = rules.session_commit(_busy_clients(me, told))
+    for each, count in zip(producers, counted, strict=True):
+        numbered = each.partition_map.but(sequences=count, shared=len(producers) > 1)
+        me = me.with_client(_notify(each.but(partition_map=numbered), manager, rules))
+    held_back_by = rules.session_commit(_busy_clients(me))
     if not held_back_by:
         manager = managing.prepared_when_flushed(manager, incomplete=False)
     return me.with_client(session.but(manager=manager, held_back_by=held_back_by))
@@ -171,17 +164,19 @@ def _votes(
     return _fail_manager(manager, managing.enter_error(manager, Failure(answer, error))), me
 
 
-def _failures(
-    manager: TransactionManager, producers: tuple[Producer, ...], rules: ClientRules
+def _hear(
+    manager: TransactionManager, producer: BoundProducer, rules: ClientRules
 ) -> TransactionManager:
-    """Report the failure of a batch to the session, if the rules say that it fails, too."""
-    for client in producers:
-        told = client.manager
-        if told.state in IN_ERROR and rules.session_failure():
-            manager = _fail_manager(manager, manager.but(state=told.state, error=told.error))
-            # Below transaction version 2 a failed batch leaves a gap: the next epoch closes it.
-            manager = manager.but(bump=manager.bump or told.bump)
-    return manager
+    """Let a session hear what a bound producer reports: what it has sent, and what has failed if both fail together."""
+    failed, reported = producer.failed, producer.reported
+    if rules.session_failure():
+        if failed is not None:
+            manager = _fail_manager(manager, manager.but(state=failed.state, error=failed.error))
+        # Below transaction version 2 a failed batch leaves a gap: the next epoch closes it.
+        gap = reported.bump and (failed is not None or manager.state in IN_ERROR)
+        manager = manager.but(bump=manager.bump or gap)
+    begins = manager.state is S.IN_TRANSACTION and reported.started
+    return manager.but(transaction_started=manager.transaction_started or begins)
 
 
 def _fail_manager(manager: TransactionManager, failed: TransactionManager) -> TransactionManager:
@@ -192,69 +187,42 @@ def _fail_manager(manager: TransactionManager, failed: TransactionManager) -> Tr
     return stagings.dropping(failed, *failed.queue).but(queue=(), done=True, preparing=False)
 
 
-def _enlisting(
-    manager: TransactionManager, producers: tuple[Producer, ...], rules: ClientRules
-) -> tuple[TransactionManager, tuple[Producer, ...]]:
-    """Let a session add the partitions that its producers send to (below transaction version 2).
-
-    A batch waits for a partition that is being added, and for no other one. Clause: KIP-1310 3.3 has the session send
-    AddPartitionsToTxn; the KIP does not say how the session learns of the partitions.
-    """
-    if manager.implicit:
-        return manager, producers
-    wanted = dict.fromkeys(p for each in producers for p in each.manager.to_add)
-    if manager.state is S.IN_TRANSACTION:
-        manager = adding(manager, rules.session_enlist(tuple(wanted)))
-    waits = {*manager.to_add, *being_added(manager)}
-    return manager, tuple(_allow_sending(each, manager.partitions, waits) for each in producers)
-
-
-def _allow_sending(me: Producer, added: tuple[str, ...], waits: set[str]) -> Producer:
-    """Let a producer send to the partitions that its session has added, and to those that it is not adding."""
-    others = (b.partition for b in me.accumulator.batches)
-    free = dict.fromkeys(p for p in others if p not in waits and p not in added)
-    return me.but(manager=me.manager.but(to_add=(), partitions=(*added, *free)))
-
-
-def _notify_producer(me: Producer, manager: TransactionManager, rules: ClientRules) -> Producer:
-    """Pass the identity and the state of its session to a bound producer."""
-    me = me.but(manager=me.manager.but(version=manager.version))
-    if me.manager.identity != manager.identity:
-        me = _next_identity(me, manager.identity, rules)
-    mine, state = me.manager, manager.state
-    alone = mine.state in IN_ERROR and not rules.session_failure()
-    if alone and state not in (*IN_ERROR, S.READY):
+def _notify(me: BoundProducer, manager: TransactionManager, rules: ClientRules) -> BoundProducer:
+    """Notify a bound producer of its session's identity and state: what it reported is heard."""
+    me = me.but(reported=Reported())
+    if me.identity != manager.identity:
+        me = _next_identity(me, manager, rules)
+    alone = me.failed is not None and not rules.session_failure()
+    if alone and manager.state not in (*IN_ERROR, S.READY):
         return me
-    if state is S.ABORTING_TRANSACTION and rules.session_commit((me.source,)):
-        me = without_unsent(me)
-    started = mine.transaction_started and state in (S.IN_TRANSACTION, *ENDING)
-    bump = mine.bump and state in IN_ERROR
-    return me.but(
-        manager=mine.but(state=state, error=manager.error, transaction_started=started, bump=bump)
-    )
+    if manager.state is S.ABORTING_TRANSACTION and rules.session_commit((me.source,)):
+        me = me.with_batches(tuple(b for b in me.accumulator.batches if b.sent))
+    return me.but(failed=None)
 
 
-def _next_identity(me: Producer, identity: tuple[int, int], rules: ClientRules) -> Producer:
+def _next_identity(
+    me: BoundProducer, manager: TransactionManager, rules: ClientRules
+) -> BoundProducer:
     """Let a producer adopt the next identity of its session, as far as the rules allow.
 
     A batch gets its sequence when it is drained, so a waiting batch restarts with the others
     (RecordAccumulator.drainBatchesForOneNode).
     """
-    first = me.manager.producer_id < 0
-    refused = me.manager.state in IN_ERROR
+    first = me.identity[0] < 0
+    refused = me.failed is not None or manager.state in IN_ERROR
     takes, anew = (True, True) if first else rules.session_identity(refused)
     if not takes:
         return me
-    me = me.but(manager=me.manager.but(producer_id=identity[0], producer_epoch=identity[1]))
+    me = me.but(identity=manager.identity)
     if not anew:
         return me
     waiting = (b.but(base_sequence=-1) if b.broker < 0 else b for b in me.accumulator.batches)
-    return with_batches(me, tuple(waiting)).but(partition_map=me.partition_map.begun_anew)
+    return me.with_batches(tuple(waiting)).but(partition_map=me.partition_map.begun_anew)
 
 
-def _busy_clients(me: Application, producers: tuple[Producer, ...]) -> tuple[str, ...]:
+def _busy_clients(me: Application) -> tuple[str, ...]:
     """Return the clients with unfinished work of the session's transaction."""
-    waiting = tuple(p.source for p in producers if p.accumulator.batches)
+    waiting = tuple(p.source for p in bound_producers(me) if p.accumulator.batches)
     consumer = me.consumer
     if isinstance(consumer, ShareConsumer) and (
         consumer.transactional.queue or isinstance(consumer.on_wire, TxnShareAcknowledge)

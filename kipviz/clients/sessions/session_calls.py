@@ -12,6 +12,7 @@ from kipviz.clients.rules import ClientRules
 from kipviz.clients.sending import producer as producing
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions import transaction_session as sessions
+from kipviz.clients.sessions.bound_producer import NAME_OF_SESSION
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.throwing.client_errors import NothingToResume, TwoIdentities
 from kipviz.clients.transactions import transaction_manager as managing
@@ -35,8 +36,6 @@ ON_GIVEN = (
 )
 # How a token names the transaction version of its transaction.
 VERSIONS = {"v0": 0, "v1": 1, "v2": 2}
-# The name of an application's TransactionSession among its clients, which a bound producer uses, too.
-NAME_OF_SESSION = "session"
 
 
 def session_of(me: Application) -> TransactionSession:
@@ -107,7 +106,7 @@ def why_no_resume(me: Application, line: Line) -> NothingToResume | Literal[""]:
 
 def resume(me: Application, line: Line, rules: ClientRules) -> Application:
     """Create a session, or set up a producer, with an identity that another process stored."""
-    client = me.others[line.client] if line.client else me.producer
+    client = me.client_named(line.client) if line.client else me.producer
     assert isinstance(client, Producer | TransactionSession), (
         "resume() is a call of a session, or of a producer by reflection"
     )
@@ -169,7 +168,7 @@ def new_producer(me: Application, line: Line, rules: ClientRules) -> Application
     bound = name == session_of(me).manager.transactional_id
     fresh = producing.restart(me.producer, me.life)
     manager = fresh.manager.but(transactional_id=name, session=NAME_OF_SESSION if bound else "")
-    return me.but(producer=fresh.but(manager=manager))
+    return me.with_client(fresh.but(manager=manager))
 
 
 def find_session(me: Application) -> Producer | TransactionSession | None:
@@ -207,7 +206,8 @@ def add_partitions(me: Application, line: Line, rules: ClientRules) -> Applicati
     partitions = tuple((line.target or me.output).split())
     if me.session is None:
         manager = adding(me.producer.manager, partitions)
-        return me.but(producer=me.producer.but(manager=manager.but(transaction_started=True)))
+        started = manager.but(transaction_started=True)
+        return me.with_client(me.producer.but(manager=started))
     session = session_of(me)
     if session.manager.implicit and not rules.session_adds():
         started = session.manager.but(transaction_started=True)

@@ -9,7 +9,7 @@ NOT MODELLED: what the producer leaves out of its TransactionManager; two sessio
   (resume() of KIP-1310 4.5 replaces the previous one, and keeps its connection).
 
 A session is a transaction manager outside every producer: the same object with the same calls, without an accumulator.
-`kipviz.clients.sessions.binding` passes changes between a session and the clients bound to it.
+A producer that is bound to it borrows the manager (`bound_producer`), and reports to it (`binding`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A client that holds a transaction manager.
 
 WHERE IN KAFKA: KafkaProducer has one beside its accumulator. In KIP-1310 (draft) a TransactionSession holds it, outside
-every producer: this is the difference of the two designs.
+every producer, and lends it to those that are bound to it: this is the difference of the two designs.
 """
 
 from __future__ import annotations

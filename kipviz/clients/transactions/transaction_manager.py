@@ -75,8 +75,8 @@ class TransactionManager(Part, frozen=True):
     """An identity and the life cycle of its transactions, with the requests in its name.
 
     `queue` are the transactional requests to send, `on_wire` the one in flight; only one is at a time, as in Kafka.
-    `done` says that the call the application waits for has ended. `session` names the TransactionSession whose manager
-    this one follows (KIP-1310, draft), "" if it has its own life cycle. `two_phase_commit` is
+    `done` says that the call the application waits for has ended. `session` names the TransactionSession that has lent
+    this manager to a producer (KIP-1310, draft), "" where it is held. `two_phase_commit` is
     transaction.two.phase.commit.enable. `preparing` says that prepareTransaction() waits for the batches, and for
     stagings with `votes_first`; `prepared` is its result, or the recovered one.
 
@@ -559,7 +559,7 @@ def restart(me: TransactionManager) -> TransactionManager:
 def _change_state(me: TransactionManager, state: ProducerState) -> TransactionManager:
     """Change the state; `TRANSITIONS` has the valid next states.
 
-    A manager that follows a session has no life cycle of its own.
+    The failure of a producer that has borrowed a manager is its own, and may come in any state of the session.
     """
     assert me.session or state in TRANSITIONS[me.state], (me.state, state)
     return me.but(state=state)

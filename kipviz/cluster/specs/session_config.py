@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kipviz.clients.sessions.session_calls import NAME_OF_SESSION
+from kipviz.clients.sessions.bound_producer import NAME_OF_SESSION
 from kipviz.cluster.specs.spec import ApplicationSpec, SessionSpec
 from kipviz.core.values import Value
 from kipviz.settings import client_configs

@@ -24,6 +24,7 @@ from kipviz.clients.operators.admin import Admin
 from kipviz.clients.sending.awaited_topics import KnownTopics
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sending.record_accumulator import RecordAccumulator
+from kipviz.clients.sessions.bound_producer import BoundProducer
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares import share_member
 from kipviz.clients.shares.acknowledge_requests import AcknowledgeRequests
@@ -265,9 +266,12 @@ def _with_session(made: Application, a: ApplicationSpec, session: SessionSpec) -
         session_timeout_ms=session.session_timeout_ms,
     )
     for name in session.producers:
-        bound = producer.but(source=f"{a.name}/{name}", manager=own.but(session=SESSION))
-        if name == "producer":
-            producer = bound
-        else:
-            others[name] = bound
-    return made.but(producer=producer, others=Table.of(others))
+        others[name] = BoundProducer(
+            f"{a.name}/{name}",
+            producer.accumulator,
+            metadata=producer.metadata,
+            topics=own.topics,
+            heartbeat_interval_ms=own.heartbeat_interval_ms,
+        )
+    bound = others.pop("producer", producer)
+    return made.but(own_producer=bound, others=Table.of(others))

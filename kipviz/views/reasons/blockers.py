@@ -324,7 +324,7 @@ def _application(world: World, transactional_id: str) -> Application | None:
         (
             app
             for app in apps
-            for client in (app.producer, *app.others.values())
+            for client in app.clients
             if isinstance(client, Holder) and client.manager.transactional_id == transactional_id
         ),
         None,

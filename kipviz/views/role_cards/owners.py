@@ -248,11 +248,11 @@ def _of_further_members(app: Application, connections: Connections) -> list[Owne
 def _of_session(app: Application, connections: Connections) -> list[Owned]:
     """Return the TransactionSession of a process, and the producers that were made for it."""
     rows: list[Owned] = []
-    for order, client in enumerate(app.others.values(), 8):
+    for order, name in enumerate(app.others.keys(), 8):
+        client = app.client_named(name)
         if not isinstance(client, Holder):
             continue
         at = order * 100
-        name = client.source.partition("/")[2]
         title = "TransactionSession"
         if isinstance(client, Producer):
             if client.network:
