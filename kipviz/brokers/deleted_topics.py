@@ -10,7 +10,9 @@ topic named by name gets UNKNOWN_TOPIC_OR_PARTITION, if the sender may use a top
 
 from __future__ import annotations
 
-from kipviz.brokers.checks import Check, compare
+from collections.abc import Iterator
+
+from kipviz.brokers.checks import Check, compare, in_order
 from kipviz.brokers.context import Context, Image
 from kipviz.brokers.groups import offset_topics
 from kipviz.brokers.rules import BrokerRules
@@ -54,7 +56,7 @@ def error_of(message: Message, image: Image) -> Errors:
     """Return the error of a request about a partition that does not exist, or NONE if it exists.
 
     The roles that handle share groups' requests check this themselves, because of the share session. The handlers of a
-    Produce, a Fetch and a ListOffsets for several partitions check each of them.
+    Produce, a Fetch, a ListOffsets and a DescribeProducers for several partitions check each of them.
     Clause: KafkaApis.handleProduceRequest, handleFetchRequest, handleListOffsetRequest, handleDescribeProducersRequest.
     """
     if has_several_parts(message):
@@ -64,9 +66,9 @@ def error_of(message: Message, image: Image) -> Errors:
     if isinstance(message, Fetch):
         return fetch_error(message, message.partitions[0].partition, image)
     if isinstance(message, ListOffsets):
-        return offsets_error(message.partitions[0].partition, image)
+        return name_error(message.partitions[0].partition, image)
     if isinstance(message, DescribeProducers):
-        return offsets_error(message.partition, image)
+        return name_error(message.partitions[0], image)
     return Errors.NONE
 
 
@@ -80,8 +82,8 @@ def fetch_error(request: Fetch, partition: str, image: Image) -> Errors:
     return _missing_error(partition, image, by_id=_by_id(request))
 
 
-def offsets_error(partition: str, image: Image) -> Errors:
-    """Return the error of a partition of a ListOffsets that does not exist, or NONE if it exists."""
+def name_error(partition: str, image: Image) -> Errors:
+    """Return the error of a partition that a request names by its topic's name and that does not exist, or NONE."""
     return _missing_error(partition, image, by_id=False)
 
 
@@ -111,6 +113,14 @@ def leader_check(partition: str, on: Context) -> Check:
     leader = on.image.leader_of(partition)
     here = leader == on.broker
     return compare("leader", on.broker, leader, here, not_led(partition, on.image))
+
+
+@in_order
+def partition_checks(partition: str, on: Context) -> Iterator[Check]:
+    """Check that a partition that a request names by its topic's name exists and is led here."""
+    there = partition in on.image.leaders
+    yield Check("topic there", None, there, name_error(partition, on.image))
+    yield leader_check(partition, on)
 
 
 def why_lost(partition: str, image: Image) -> tuple[Errors, str]:

@@ -28,6 +28,7 @@ from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.messages.cluster.features import Features
 from kipviz.messages.message import Message
+from kipviz.records.batches import NO_TIMESTAMP
 
 # The holder of a TransactionManager: a producer or, in KIP-1310 (draft), a session outside every producer.
 Holder: TypeAlias = Producer | TransactionSession
@@ -54,13 +55,14 @@ class ClientKind(Generic[C]):
     `next_request` returns the request that its network thread would send next, `note_sent` notes that a request is in flight and
     returns it as it is sent to that broker. `next_broker` is there if the kind has requests that are for a certain broker,
     whatever they contain. `restart` returns the client in its process's next life: it remembers nothing
-    but names. Only some kinds heed feature levels (`note_features`) or have timers; `running` are the timers that run, if they
+    but names. `on_response_at` is there if the kind compares times in responses with its clock. Only some kinds heed feature levels (`note_features`) or have timers; `running` are the timers that run, if they
     are others than those that are set.
     """
 
     next_request: Callable[[C], Message | None]
     sent: Callable[[C, Message, int], tuple[C, Message]]
     on_response: Callable[[C, Message], C]
+    on_response_at: Callable[[C, Message, int], C] | None = None
     on_disconnected: Callable[[C, int], C]
     restarted: Callable[[C, int], C]
     connected: Callable[[C, Features], C] | None = None
@@ -128,6 +130,7 @@ KINDS: dict[type, ClientKind[Any]] = {
         next_request=admin.next_request,
         sent=admin.note_sent,
         on_response=admin.on_response,
+        on_response_at=admin.on_response,
         on_disconnected=admin.on_disconnected,
         restarted=admin.restart,
         next_broker=admin.next_broker,
@@ -180,9 +183,12 @@ def note_features(me: C, features: Features) -> C:
     return me if take is None else take(me, features)
 
 
-def on_response(me: C, message: Message) -> C:
-    """Let a client handle a response."""
-    return _kind_of(me).on_response(me, message)
+def on_response(me: C, message: Message, now_ms: int = NO_TIMESTAMP) -> C:
+    """Let a client handle a response; `now_ms` is the time by its clock."""
+    kind = _kind_of(me)
+    if kind.on_response_at is not None:
+        return kind.on_response_at(me, message, now_ms)
+    return kind.on_response(me, message)
 
 
 def on_disconnected(me: C, broker: int) -> C:

@@ -27,7 +27,9 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.several_groups import names_several
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
+from kipviz.messages.parts import has_several_parts
 from kipviz.messages.shares.share_groups import ShareFetch
+from kipviz.messages.transactions.admin import DescribeTransactions
 from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse
 from kipviz.records.placement import topic_of
 
@@ -67,7 +69,7 @@ def admit(
         return Admission((enabled,), message, reject_request(message, error))
     topics: tuple[str, ...] = ()
     checks: Checks = ()
-    if image.acls is not None and not privileged and not names_several(message):
+    if image.acls is not None and not privileged and not _is_checked_in_parts(message):
         unchecked = _unchecked_topics(message, source, image, rules, simplified)
         error = refusal(image.acls, source, message, unchecked)
         checks = (Check("rights", source, error is Errors.NONE, error),)
@@ -82,6 +84,13 @@ def admit(
         there = Check("topic there", None, False, error_of_response(gone))
         return Admission((*checks, there), message, gone, topics)
     return Admission(checks, message, None, topics)
+
+
+def _is_checked_in_parts(message: Message) -> bool:
+    """Return whether KafkaApis checks the right to each of several groups, or transactional ids, on its own."""
+    return names_several(message) or (
+        isinstance(message, DescribeTransactions) and has_several_parts(message)
+    )
 
 
 def _unchecked_topics(

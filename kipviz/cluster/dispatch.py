@@ -96,6 +96,7 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitionsResult,
     with_error,
 )
+from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import SHARE_GROUP_STATE
 
 SHARES = Role.SHARE_PARTITION_LEADER
@@ -141,12 +142,19 @@ PARTITION_OF = {api.request: api.shard.partition for api in APIS}
 # Requests that a broker serves whatever it leads, and those for its only share-partition leader.
 FRONT_DESK = frozenset(api.request for api in APIS if api.role is Role.KAFKA_APIS)
 OF_SHARE_LEADERS = frozenset(api.request for api in APIS if api.role is Role.SHARE_PARTITION_LEADER)
+# The shards of requests that may be for several roles of a broker.
+OF_SEVERAL = (
+    Shard.GROUPS,
+    Shard.KEYS,
+    Shard.TRANSACTIONAL_IDS,
+    Shard.TRANSACTIONS,
+    Shard.PARTITIONS,
+)
 # Requests that may be for KafkaApis instead of one role.
 _PARTED = frozenset(
     api.request
     for api in APIS
-    if api.shard in (Shard.GROUPS, Shard.KEYS, Shard.TRANSACTIONS, Shard.PARTITIONS)
-    or issubclass(api.request, InitProducerId)
+    if api.shard in OF_SEVERAL or issubclass(api.request, InitProducerId)
 )
 
 
@@ -502,11 +510,13 @@ def request_lost(
 # -- responses to clients -----------------------------------------------------------------------
 
 
-def client_response(me: Application, source: str, message: Message) -> Application:
-    """Pass a response to the client that sent the request."""
+def client_response(
+    me: Application, source: str, message: Message, now_ms: int = NO_TIMESTAMP
+) -> Application:
+    """Pass a response to the client that sent the request; `now_ms` is the time by its clock."""
     client = me.client_at(source)
     assert client is not None, f"{me.name} has no client {source}"
-    return me.with_client(kinds.on_response(client, message))
+    return me.with_client(kinds.on_response(client, message, now_ms))
 
 
 def client_disconnected(me: Application, source: str, broker: int) -> Application:

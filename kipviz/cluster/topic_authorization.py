@@ -83,6 +83,13 @@ from kipviz.messages.shares.share_state import (
     StatesResponse,
     WriteShareGroupState,
 )
+from kipviz.messages.transactions.admin import (
+    DescribeProducers,
+    DescribeProducersResponse,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    PartitionProducers,
+)
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -107,7 +114,13 @@ P = TypeVar(
 )
 
 # The result for a partition of a request that is served in parts.
-R = TypeVar("R", PartitionProduceResponse, PartitionData, ListOffsetsPartitionResponse)
+R = TypeVar(
+    "R",
+    PartitionProduceResponse,
+    PartitionData,
+    ListOffsetsPartitionResponse,
+    PartitionProducers,
+)
 
 # A response for one part of a request.
 A = TypeVar("A", bound=PartResults)
@@ -161,6 +174,9 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
         case DeleteRecords() | ListOffsets() | Fetch() | ShareFetch():
             others = (p for p in message.partitions if topic_of(p.partition) not in topics)
             return message.but(partitions=tuple(others))
+        case DescribeProducers():
+            named = (p for p in message.partitions if topic_of(p) not in topics)
+            return message.but(partitions=tuple(named))
         case _:
             raise AssertionError(f"{type(message).__name__} is served as a whole or not at all")
 
@@ -168,9 +184,10 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
 def collect_part(serving: Envelope, answer: Message) -> tuple[Envelope, Message | None]:
     """Store the response for one part of a request; with the last one, return the whole response.
 
-    The parts are partitions of a Produce, Fetch or ListOffsets request, except those of unauthorized topics, or transactions whose
-    markers are written, or that a question is about. Source: DelayedProduce, KafkaApis.handleFetchRequest,
-    handleWriteTxnMarkersRequest, handleAddPartitionsToTxnRequest.
+    The parts are partitions of a Produce, Fetch, ListOffsets or DescribeProducers request, except those of unauthorized
+    topics, or transactions whose markers are written, or that a question or a description is about. Source:
+    DelayedProduce, KafkaApis.handleFetchRequest, handleWriteTxnMarkersRequest, handleAddPartitionsToTxnRequest,
+    handleDescribeTransactionsRequest.
     """
     request = serving.message
     assert isinstance(answer, PartResults), answer
@@ -190,6 +207,10 @@ def collect_part(serving: Envelope, answer: Message) -> tuple[Envelope, Message 
             return serving, _of_listed(request, answers, refused)
         case Produce():
             return serving, _of_batches(request, answers, refused)
+        case DescribeProducers():
+            return serving, _of_producers(request, answers, refused)
+        case DescribeTransactions():
+            return serving, _of_descriptions(request, answers)
         case (
             ReadShareGroupState()
             | WriteShareGroupState()
@@ -214,7 +235,7 @@ def _of_batches(
 ) -> Message | None:
     """Return the response with the results of all authorized batches, in the request's order, once all are there."""
     found = (r for each in _all_of(ProduceResponse, answers) for r in each.partition_responses)
-    results = _order_results(request.partition_data, tuple(found), refused)
+    results = _order_results(_list_partitions(request.partition_data), tuple(found), refused)
     return None if results is None else ProduceResponse(results, request.correlation_id)
 
 
@@ -223,7 +244,7 @@ def _of_fetched(
 ) -> Message | None:
     """Return the response with the results of all authorized partitions, in the request's order, once all are there."""
     found = (r for each in _all_of(FetchResponse, answers) for r in each.responses)
-    results = _order_results(request.partitions, tuple(found), refused)
+    results = _order_results(_list_partitions(request.partitions), tuple(found), refused)
     return None if results is None else FetchResponse(results)
 
 
@@ -232,17 +253,31 @@ def _of_listed(
 ) -> Message | None:
     """Return the response with the offsets of all authorized partitions, in the request's order, once all are there."""
     found = (r for each in _all_of(ListOffsetsResponse, answers) for r in each.responses)
-    results = _order_results(request.partitions, tuple(found), refused)
+    results = _order_results(_list_partitions(request.partitions), tuple(found), refused)
     return None if results is None else ListOffsetsResponse(results)
 
 
-def _order_results(
+def _of_producers(
+    request: DescribeProducers, answers: tuple[PartResults, ...], refused: tuple[str, ...]
+) -> Message | None:
+    """Return the response with the producers of all authorized partitions, in the request's order, once all are there."""
+    found = (r for each in _all_of(DescribeProducersResponse, answers) for r in each.responses)
+    results = _order_results(request.partitions, tuple(found), refused)
+    return None if results is None else DescribeProducersResponse(results)
+
+
+def _list_partitions(
     parts: Iterable[PartitionProduceData | FetchPartition | ListOffsetsPartition],
-    results: tuple[R, ...],
-    refused: tuple[str, ...],
+) -> Iterator[str]:
+    """Yield the partitions of a request's parts."""
+    return (part.partition for part in parts)
+
+
+def _order_results(
+    partitions: Iterable[str], results: tuple[R, ...], refused: tuple[str, ...]
 ) -> tuple[R, ...] | None:
-    """Return the results of all authorized parts of a request, in its order, or None if one is missing."""
-    asked = [part.partition for part in parts if topic_of(part.partition) not in refused]
+    """Return the results of all authorized partitions of a request, in its order, or None if one is missing."""
+    asked = [partition for partition in partitions if topic_of(partition) not in refused]
     if len(results) < len(asked):
         return None
     there = {result.partition: result for result in results}
@@ -276,6 +311,17 @@ def _of_transactions(
         return None
     results = (there[each.transactional_id] for each in request.transactions)
     return AddPartitionsToTxnResponse(tuple(results))
+
+
+def _of_descriptions(
+    request: DescribeTransactions, answers: tuple[PartResults, ...]
+) -> Message | None:
+    """Return the response for all transactional ids of a request, in its order, once all results are there."""
+    if len(answers) < len(request.transactional_ids):
+        return None
+    told = _all_of(DescribeTransactionsResponse, answers)
+    there = {state.transactional_id: state for each in told for state in each.transaction_states}
+    return DescribeTransactionsResponse(tuple(there[name] for name in request.transactional_ids))
 
 
 def _of_states(request: StatesRequest, answers: tuple[PartResults, ...]) -> Message | None:
@@ -323,20 +369,24 @@ def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...])
             return answer
         case ProduceResponse():
             assert isinstance(request, Produce)
-            results = _add_refused(
-                request.partition_data, answer.partition_responses, PartitionProduceResponse
-            )
+            asked = _list_partitions(request.partition_data)
+            results = _add_refused(asked, answer.partition_responses, PartitionProduceResponse)
             return answer.but(partition_responses=results)
         case FetchResponse():
             assert isinstance(request, Fetch)
-            found = _add_refused(request.partitions, answer.responses, PartitionData)
+            found = _add_refused(
+                _list_partitions(request.partitions), answer.responses, PartitionData
+            )
             return answer.but(responses=found)
         case ListOffsetsResponse():
             assert isinstance(request, ListOffsets)
-            offsets = _add_refused(
-                request.partitions, answer.responses, ListOffsetsPartitionResponse
-            )
+            looked_up = _list_partitions(request.partitions)
+            offsets = _add_refused(looked_up, answer.responses, ListOffsetsPartitionResponse)
             return answer.but(responses=offsets)
+        case DescribeProducersResponse():
+            assert isinstance(request, DescribeProducers)
+            described = _add_refused(request.partitions, answer.responses, PartitionProducers)
+            return answer.but(responses=described)
         case ShareFetchResponse():
             assert isinstance(request, ShareFetch)
             if answer.error:
@@ -352,10 +402,8 @@ def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...])
 
 
 def _add_refused(
-    parts: Iterable[PartitionProduceData | FetchPartition | ListOffsetsPartition],
-    results: tuple[R, ...],
-    refuse: Callable[[str, Errors], R],
+    partitions: Iterable[str], results: tuple[R, ...], refuse: Callable[[str, Errors], R]
 ) -> tuple[R, ...]:
-    """Return a result for each part of a request, in its order: an error for each without one."""
+    """Return a result for each partition of a request, in its order: an error for each without one."""
     there = {result.partition: result for result in results}
-    return tuple(there.get(p.partition) or refuse(p.partition, REFUSED) for p in parts)
+    return tuple(there.get(partition) or refuse(partition, REFUSED) for partition in partitions)

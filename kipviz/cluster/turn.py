@@ -406,7 +406,8 @@ class Turn:
         application = self.applications.get(host)
         if application is not None:
             asker = str(envelope.tag) or source
-            self.settle(dispatch.client_response(application, asker, envelope.message))
+            told = dispatch.client_response(application, asker, envelope.message, self.now_ms)
+            self.settle(told)
             return
         if not self._is_broker(host):
             return  # a client outside the model: its server reads the event

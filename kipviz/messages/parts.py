@@ -1,4 +1,4 @@
-"""Requests in parts: each partition, share-partition, transaction or marker of a request has a result of its own in the response.
+"""Requests in parts: each partition, share-partition, transactional id or marker of a request has a result of its own in the response.
 
 KafkaApis passes the parts to whom they are for, and responds when it has all results. Requests about several groups
 are in `messages.groups.several_groups`, because the broker and not the connection puts their results together.
@@ -25,6 +25,12 @@ from kipviz.messages.shares.share_state import (
     WriteShareGroupState,
     WriteShareGroupStateResponse,
 )
+from kipviz.messages.transactions.admin import (
+    DescribeProducers,
+    DescribeProducersResponse,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+)
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -33,7 +39,14 @@ from kipviz.messages.transactions.transactions import (
 )
 
 InParts: TypeAlias = (
-    Produce | Fetch | ListOffsets | WriteTxnMarkers | AddPartitionsToTxn | StatesRequest
+    Produce
+    | Fetch
+    | ListOffsets
+    | WriteTxnMarkers
+    | AddPartitionsToTxn
+    | StatesRequest
+    | DescribeTransactions
+    | DescribeProducers
 )
 PartResults: TypeAlias = (
     ProduceResponse
@@ -42,6 +55,8 @@ PartResults: TypeAlias = (
     | WriteTxnMarkersResponse
     | AddPartitionsToTxnResponse
     | StatesResponse
+    | DescribeTransactionsResponse
+    | DescribeProducersResponse
 )
 _IN_PARTS: frozenset[type[Message]] = frozenset(get_args(InParts))
 _RESULTS: frozenset[type[Message]] = frozenset(get_args(PartResults))
@@ -52,8 +67,10 @@ def count_parts(request: InParts) -> int:
     match request:
         case Produce():
             return len(request.partition_data)
-        case Fetch() | ListOffsets():
+        case Fetch() | ListOffsets() | DescribeProducers():
             return len(request.partitions)
+        case DescribeTransactions():
+            return len(request.transactional_ids)
         case WriteTxnMarkers():
             return len(request.markers)
         case AddPartitionsToTxn():
@@ -92,8 +109,10 @@ def count_results(response: PartResults) -> int:
     match response:
         case ProduceResponse():
             return len(response.partition_responses)
-        case FetchResponse() | ListOffsetsResponse():
+        case FetchResponse() | ListOffsetsResponse() | DescribeProducersResponse():
             return len(response.responses)
+        case DescribeTransactionsResponse():
+            return len(response.transaction_states)
         case WriteTxnMarkersResponse():
             return len(response.markers)
         case (

@@ -25,9 +25,10 @@ from kipviz.messages.transactions.admin import (
     ActiveProducer,
     DescribeProducers,
     DescribeTransactions,
-    DescribeTransactionsResponse,
     ListTransactions,
     ListTransactionsResponse,
+    PartitionProducers,
+    TransactionDescription,
     TransactionListing,
 )
 from kipviz.records.batches import ABORT, Batch, DataRecord
@@ -116,7 +117,7 @@ def test_a_pattern_is_compared_only_where_there_is_one():
 def test_a_description_names_what_was_asked_for_and_nothing_where_no_id_was():
     for name in ("my-a", ""):
         desk = Desk(transaction_coordinator, COORDINATOR, leaders={HOME: 1})
-        desk.ask(asked.on_describe_transactions, DescribeTransactions(name))
+        desk.ask(asked.on_describe_transactions, DescribeTransactions((name,)))
         assert (desk.checks[0].name, desk.checks[0].asked) == ("transactional id", name or None)
 
 
@@ -163,12 +164,14 @@ def test_a_broker_without_coordinators_has_an_empty_list(front):
 
 def describe(name, role=COORDINATOR):
     desk = Desk(transaction_coordinator, role, leaders={HOME: 1})
-    return desk.ask(asked.on_describe_transactions, DescribeTransactions(name))
+    answer = desk.ask(asked.on_describe_transactions, DescribeTransactions((name,)))
+    (told,) = answer.transaction_states
+    return told
 
 
 def test_a_description_has_what_the_coordinator_knows():
-    assert describe("my-a") == DescribeTransactionsResponse(
-        Errors.NONE, "my-a", S.ONGOING, 60_000, 4, 1, ("out-0",)
+    assert describe("my-a") == TransactionDescription(
+        "my-a", Errors.NONE, S.ONGOING, 60_000, 4, 1, ("out-0",)
     )
 
 
@@ -192,8 +195,9 @@ def test_the_producers_of_a_log_are_told_with_what_they_have_open():
     log = append(log, Batch(2, two, 4, 3, 0, transactional=True))
     ended = Batch(4, (), 9, 1, transactional=True, control=ABORT, coordinator_epoch=6)
     desk.logs["out-0"] = append(log, ended)
-    answer = desk.ask(asked.on_describe_producers, DescribeProducers("out-0"))
-    assert answer.producers == (ActiveProducer(4, 3, 1, -1, 2), ActiveProducer(9, 1, -1, 6, -1))
+    answer = desk.ask(asked.on_describe_producers, DescribeProducers(("out-0",)))
+    found = (ActiveProducer(4, 3, 1, -1, 2), ActiveProducer(9, 1, -1, 6, -1))
+    assert answer.responses == (PartitionProducers("out-0", Errors.NONE, found),)
 
 
 AGES = (("my-a", 40_000), ("your-c", 90_000))
@@ -223,35 +227,22 @@ def test_a_filter_for_a_duration_looks_at_the_last_beginning(duration, found):
     assert [t.transactional_id for t in answer.transactions] == found
 
 
-def test_a_description_says_how_long_ago_the_transaction_began():
-    desk = Desk(transaction_coordinator, COORDINATOR, leaders={HOME: 1, "out-0": 3})
-    request = DescribeTransactions("my-a")
-    reply = asked.on_describe_transactions(
-        COORDINATOR, request, ReplyTo("operator/admin", 1, 0), desk.on.but(ages=AGES)
-    ).replies[0]
-    assert reply.message.began_ms == 40_000
-    unknown = asked.on_describe_transactions(
-        COORDINATOR, request, ReplyTo("operator/admin", 1, 0), desk.on
-    ).replies[0]
-    assert unknown.message.began_ms == -1
-
-
 def test_where_records_carry_their_time_an_operator_is_told_it():
     begun = KNOWN[0].but(start_timestamp_ms=30_000)
     role = COORDINATOR.but(transactions=Table.of({"my-a": begun}))
     desk = Desk(transaction_coordinator, role, leaders={HOME: 1, "out-0": 3})
     to = ReplyTo("operator/admin", 1, 0)
-    told = asked.on_describe_transactions(role, DescribeTransactions("my-a"), to, desk.on)
-    assert told.replies[0].message.start_timestamp_ms == 30_000
+    told = asked.on_describe_transactions(role, DescribeTransactions(("my-a",)), to, desk.on)
+    (described,) = told.replies[0].message.transaction_states
+    assert described.transaction_start_time_ms == 30_000
     leader = Desk(partition_leader, PartitionLeader("out-0", 0), leaders={"out-0": 1})
     sent = Batch(0, (DataRecord("x"),), 4, 1, 0, transactional=True, max_timestamp_ms=31_000)
     ended = Batch(1, (), 4, 1, transactional=True, control=ABORT, max_timestamp_ms=90_000)
-    leader.now_ms = 100_000
     heard = []
     for batch in (sent, ended):
         leader.logs["out-0"] = append(leader.logs["out-0"], batch)
-        request = DescribeProducers("out-0")
+        request = DescribeProducers(("out-0",))
         answer = asked.on_describe_producers(leader.role, request, to, leader.on)
-        told = answer.replies[0].message.producers
-        heard += [(p.last_timestamp_ms, p.silent_ms) for p in told]
-    assert heard == [(31_000, 69_000), (90_000, 10_000)], "a marker is heard of, too"
+        (told,) = answer.replies[0].message.responses
+        heard += [p.last_timestamp for p in told.active_producers]
+    assert heard == [31_000, 90_000], "a marker is heard of, too"

@@ -219,8 +219,9 @@ def test_an_operator_sees_of_a_transaction_the_topics_that_it_may_describe():
 
     def list_visible(*acls):
         desk.image = {"acls": acls}
-        asked = DescribeTransactions("t")
-        return desk.ask(administration.on_describe_transactions, asked).partitions
+        asked = DescribeTransactions(("t",))
+        (told,) = desk.ask(administration.on_describe_transactions, asked).transaction_states
+        return told.partitions
 
     assert list_visible() == ()
     assert list_visible(Acl("*", Op.READ, R.TOPIC, "out")) == ("out-0",)

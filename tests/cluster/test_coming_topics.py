@@ -57,7 +57,7 @@ ASKED = [
     (produce(11), Errors.UNKNOWN_TOPIC_OR_PARTITION),
     (Fetch((FetchPartition("output-A-0", 0),), 1, True), Errors.UNKNOWN_TOPIC_ID),
     (ENDS, Errors.UNKNOWN_TOPIC_OR_PARTITION),
-    (DescribeProducers("output-A-0"), Errors.UNKNOWN_TOPIC_OR_PARTITION),
+    (DescribeProducers(("output-A-0",)), Errors.UNKNOWN_TOPIC_OR_PARTITION),
     (fetches("M1", 0, "output-A-0", 1), Errors.UNKNOWN_TOPIC_ID),
     (acknowledges("g1", "M1", "output-A-0", -1, ()), Errors.NONE),
 ]

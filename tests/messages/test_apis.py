@@ -126,6 +126,7 @@ def test_a_refusal_is_the_response_of_its_row_and_has_the_error() -> None:
 def test_the_shard_and_the_role_of_a_request_agree() -> None:
     role_of = {
         Shard.TRANSACTIONAL_ID: Role.TRANSACTION_COORDINATOR,
+        Shard.TRANSACTIONAL_IDS: Role.TRANSACTION_COORDINATOR,
         Shard.TRANSACTIONS: Role.TRANSACTION_COORDINATOR,
         Shard.GROUP: Role.GROUP_COORDINATOR,
         Shard.GROUPS: Role.GROUP_COORDINATOR,

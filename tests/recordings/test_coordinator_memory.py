@@ -140,7 +140,7 @@ def test_a_marker_that_a_log_has_may_be_unknown_to_the_coordinator(acceptor):
         )
         state = Table.of({"transactionalId": name, "topics": topics})
         exchange = asked.but(response=Table.of({"transactionStates": (state,)}))
-        told = (world, key, entries, exchange, DescribeTransactions(name))
+        told = (world, key, entries, exchange, DescribeTransactions((name,)))
         found = [
             w.roles[key].transactions[name].partitions for w in with_unacknowledged_markers(*told)
         ]

@@ -10,6 +10,8 @@ from kipviz.messages.transactions.admin import (
     ActiveProducer,
     DescribeProducersResponse,
     DescribeTransactionsResponse,
+    PartitionProducers,
+    TransactionDescription,
 )
 from kipviz.messages.wire.codec import Encoded
 from kipviz.messages.wire.frame import bytes_of
@@ -52,16 +54,25 @@ def raw(message: Message) -> bytes:
 
 
 def test_an_operator_is_told_times_in_words_and_in_bytes() -> None:
-    told = DescribeProducersResponse(
-        Errors.NONE, "out-0", (ActiveProducer(4, 1, 0, -1, 7, last_timestamp_ms=31_000),)
-    )
+    def of_out_0(producer: ActiveProducer) -> DescribeProducersResponse:
+        return DescribeProducersResponse((PartitionProducers("out-0", Errors.NONE, (producer,)),))
+
+    told = of_out_0(ActiveProducer(4, 1, 0, -1, 7, last_timestamp=31_000))
     assert dict(list_learned(told)) == {
         "producer id 4": "epoch 1, open since offset 7, last batch at 31 s"
     }
     at = (31_000).to_bytes(8, "big")
     assert at in raw(told)
-    assert at not in raw(told.but(producers=(ActiveProducer(4, 1, 0, -1, 7),)))
-    described = DescribeTransactionsResponse(
-        Errors.NONE, "my-a", S.ONGOING, 60_000, 4, 1, ("out-0",), start_timestamp_ms=31_000
+    assert at not in raw(of_out_0(ActiveProducer(4, 1, 0, -1, 7)))
+    state = TransactionDescription(
+        "my-a", Errors.NONE, S.ONGOING, 60_000, 4, 1, ("out-0",), transaction_start_time_ms=31_000
     )
+    described = DescribeTransactionsResponse((state,))
     assert at in raw(described)
+    assert dict(list_learned(described, 71_000))["began"] == "40 s ago"
+    assert "began" not in dict(list_learned(described)), "an operator without a clock"
+    assert "began" not in dict(
+        list_learned(
+            DescribeTransactionsResponse((state.but(transaction_start_time_ms=-1),)), 71_000
+        )
+    )

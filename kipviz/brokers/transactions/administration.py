@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers.authorizer import seen
+from kipviz.brokers import deleted_topics
+from kipviz.brokers.authorizer import refusal, seen
 from kipviz.brokers.checks import (
     Check,
     Checks,
@@ -24,13 +25,14 @@ from kipviz.brokers.checks import (
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.handling import takes
-from kipviz.brokers.local_calls import ListedHere, ListHere
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.local_calls import AskedOfOne, ListedHere, ListHere
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import ProducerEntry
 from kipviz.brokers.membership.patterns import BadPattern, compile_pattern
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
-from kipviz.messages.apis.api import Role
+from kipviz.messages.apis.api import Role, leading_role
 from kipviz.messages.apis.rights import Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions.admin import (
@@ -42,9 +44,10 @@ from kipviz.messages.transactions.admin import (
     DescribeTransactionsResponse,
     ListTransactions,
     ListTransactionsResponse,
+    PartitionProducers,
+    TransactionDescription,
     TransactionListing,
 )
-from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import topic_of
 from kipviz.records.transaction_state import TransactionState
 
@@ -106,36 +109,80 @@ def on_list_here(
 
 @takes(DescribeTransactions)
 def on_describe_transactions(
-    me: TransactionCoordinator, request: DescribeTransactions, reply_to: ReplyTo, on: Context
-) -> Effects[TransactionCoordinator]:
-    """Return the state of a transactional id to an operator.
+    me: TransactionCoordinator | KafkaApis,
+    request: DescribeTransactions,
+    reply_to: ReplyTo,
+    on: Context,
+) -> Effects[TransactionCoordinator | KafkaApis]:
+    """Return the state of transactional ids to an operator.
 
-    WHEN: an admin client asks the coordinator. CHECKS: loading, whether the id is known. DOES: nothing. ANSWERS: state,
-    identity, the partitions that have no marker yet, and how long ago the transaction began.
-    Clause: KIP-664 "DescribeTransactions"; TransactionCoordinator.handleDescribeTransactions.
+    WHEN: an admin client asks the coordinator. CHECKS: loading, whether the id is known; of several ids first whether
+    the sender is authorized for each, and whether it is coordinated here. An error of one id does not affect the
+    others. DOES: nothing. ANSWERS: for each id its state, its identity, the partitions that have no marker yet, and
+    when the transaction began.
+    Clause: KIP-664 "DescribeTransactions"; KafkaApis.handleDescribeTransactionsRequest,
+    TransactionCoordinator.handleDescribeTransactions.
     """
-    name = request.transactional_id
+    if isinstance(me, KafkaApis):
+        return _describe_each(me, request, reply_to, on)
+    (name,) = request.transactional_ids
     checks = _describe_checks(me, name)
-    if (error := error_of(checks)) is not Errors.NONE:
-        refused = DescribeTransactionsResponse(error, name)
-        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
-    known = me.transactions[name]
-    answer = DescribeTransactionsResponse(
+    told = TransactionDescription(name, error_of(checks))
+    if told.error is Errors.NONE:
+        told = _describe(me.transactions[name], reply_to.source, on)
+    answer = DescribeTransactionsResponse((told,))
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+
+
+def _describe(known: TransactionMetadata, source: str, on: Context) -> TransactionDescription:
+    """Return the description of a transactional id, with the partitions of topics that the operator may see."""
+    return TransactionDescription(
+        known.transactional_id,
         Errors.NONE,
-        name,
         known.state,
         known.timeout_ms,
         known.producer_id,
         known.producer_epoch,
         tuple(
-            p
-            for p in known.partitions
-            if seen(on.image.acls, reply_to.source, Resource.TOPIC, topic_of(p))
+            p for p in known.partitions if seen(on.image.acls, source, Resource.TOPIC, topic_of(p))
         ),
-        on.began_ms(name),
         known.start_timestamp_ms,
     )
-    return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+
+
+def _describe_each(
+    me: KafkaApis, request: DescribeTransactions, reply_to: ReplyTo, on: Context
+) -> Effects[TransactionCoordinator | KafkaApis]:
+    """Pass each of several transactional ids to its coordinator on this broker."""
+    refused: list[Reply] = []
+    calls: list[LocalCall] = []
+    made: Checks = ()
+    for name in request.transactional_ids:
+        alone = request.but(transactional_ids=(name,))
+        home = on.image.home_of_transactions(name)
+        checks = _right_checks(alone, name, home, reply_to.source, on)
+        made += checks
+        if (error := error_of(checks)) is Errors.NONE:
+            asked = AskedOfOne(reply_to, alone)
+            calls.append(LocalCall(Role.TRANSACTION_COORDINATOR, home, asked))
+        else:
+            told = TransactionDescription(name, error)
+            refused.append(Reply(reply_to, DescribeTransactionsResponse((told,))))
+    return Effects(me, replies=tuple(refused), local=tuple(calls), checks=made)
+
+
+@in_order
+def _right_checks(
+    alone: DescribeTransactions, name: str, home: str, source: str, on: Context
+) -> Iterator[Check]:
+    """Check that the sender is authorized for a transactional id, and that the id is coordinated here."""
+    yield report_value("transactional id", name)
+    if on.image.acls is not None:
+        error = refusal(on.image.acls, source, alone)
+        yield Check("rights", source, error is Errors.NONE, error)
+    yield compare("transactional id", name or None, None, bool(name), Errors.INVALID_REQUEST)
+    leader = on.image.leader_of(home)
+    yield compare("leader", on.broker, leader, leader == on.broker, Errors.NOT_COORDINATOR)
 
 
 @in_order
@@ -151,25 +198,48 @@ def _describe_checks(me: TransactionCoordinator, name: str) -> Iterator[Check]:
 
 @takes(DescribeProducers)
 def on_describe_producers(
-    me: PartitionLeader, request: DescribeProducers, reply_to: ReplyTo, on: Context
-) -> Effects[PartitionLeader]:
-    """Return the producers in the log of a partition to an operator.
+    me: PartitionLeader | KafkaApis, request: DescribeProducers, reply_to: ReplyTo, on: Context
+) -> Effects[PartitionLeader | KafkaApis]:
+    """Return the producers in the logs of partitions to an operator.
 
-    WHEN: an admin client asks the leader. CHECKS: nothing but the leader. DOES: nothing. ANSWERS: for each producer its
-    epoch, its last sequence, the time of its last batch or marker, the coordinator epoch of its last marker and the
-    start of its open transaction.
-    Clause: KIP-664 "DescribeProducers"; ReplicaManager.activeProducerState.
+    WHEN: an admin client asks the leader. CHECKS: nothing but the leader; of several partitions also that each exists.
+    DOES: nothing. ANSWERS: for each producer its epoch, its last sequence, the time of its last batch or marker, the
+    coordinator epoch of its last marker and the start of its open transaction.
+    Clause: KIP-664 "DescribeProducers"; KafkaApis.handleDescribeProducersRequest, ReplicaManager.activeProducerState.
     """
-    log = on.log(request.partition)
+    if isinstance(me, KafkaApis):
+        return _producers_of_each(me, request, reply_to, on)
+    (partition,) = request.partitions
+    log = on.log(partition)
     producers = log.producers
-    active = tuple(_active(pid, producers[pid], on.now_ms) for pid in sorted(producers))
-    answer = DescribeProducersResponse(Errors.NONE, request.partition, active)
+    active = tuple(_active(pid, producers[pid]) for pid in sorted(producers))
+    told = PartitionProducers(partition, Errors.NONE, active)
     opened = tuple(f"{pid}@{first}" for first, pid in log.open)
     checks = (
         report_value("producer ids known", tuple(sorted(producers))),
         report_value("open transactions", opened),
     )
+    answer = DescribeProducersResponse((told,))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
+
+
+def _producers_of_each(
+    me: KafkaApis, request: DescribeProducers, reply_to: ReplyTo, on: Context
+) -> Effects[PartitionLeader | KafkaApis]:
+    """Pass each of several partitions to its leader on this broker."""
+    refused: list[Reply] = []
+    calls: list[LocalCall] = []
+    made: list[Check] = []
+    for partition in request.partitions:
+        checks = deleted_topics.partition_checks(partition, on)
+        made += (report_value("partition", partition), *checks)
+        if (error := error_of(checks)) is Errors.NONE:
+            asked = AskedOfOne(reply_to, request.but(partitions=(partition,)))
+            calls.append(LocalCall(leading_role(partition), partition, asked))
+        else:
+            told = PartitionProducers(partition, error)
+            refused.append(Reply(reply_to, DescribeProducersResponse((told,))))
+    return Effects(me, replies=tuple(refused), local=tuple(calls), checks=tuple(made))
 
 
 def _takes_long(known: TransactionMetadata, duration_ms: int, on: Context) -> bool:
@@ -177,16 +247,12 @@ def _takes_long(known: TransactionMetadata, duration_ms: int, on: Context) -> bo
     return known.state is TransactionState.EMPTY or began >= duration_ms
 
 
-def _active(producer_id: int, entry: ProducerEntry, now_ms: int) -> ActiveProducer:
-    last_sequence = entry.batches[-1].last if entry.batches else -1
+def _active(producer_id: int, entry: ProducerEntry) -> ActiveProducer:
     return ActiveProducer(
         producer_id,
         entry.epoch,
-        last_sequence,
+        entry.batches[-1].last if entry.batches else -1,
         entry.coordinator_epoch,
         entry.transaction_first_offset,
         entry.last_timestamp_ms,
-        -1
-        if NO_TIMESTAMP in (now_ms, entry.last_timestamp_ms)
-        else now_ms - entry.last_timestamp_ms,
     )

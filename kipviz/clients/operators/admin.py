@@ -6,7 +6,8 @@ WHO: an operator's process. WHERE IN KAFKA: KafkaAdminClient, AbortTransactionHa
 KIPS: KIP-664, KIP-360 (fencing), KIP-994 (duration), KIP-1152 (pattern), KIP-932, KIP-140 (ACLs).
 DURABILITY: none; a response is what the broker knew at that moment.
 NOT MODELLED: FindCoordinator and Metadata (every leader and coordinator is known at once), the timeout of a call (it
-  retries as long as the error is retriable), the operator's own clock; that find-hanging always has a
+  retries as long as the error is retriable), an operator's clock that differs from the brokers'; calls about several
+  transactional ids or partitions; that find-hanging always has a
   --max-transaction-timeout (15 minutes): without one every open transaction is old enough.
 """
 
@@ -72,6 +73,7 @@ from kipviz.messages.transactions.admin import (
     DescribeTransactionsResponse,
     ListTransactions,
     ListTransactionsResponse,
+    TransactionDescription,
     TransactionListing,
 )
 from kipviz.messages.transactions.transactions import (
@@ -81,6 +83,7 @@ from kipviz.messages.transactions.transactions import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
+from kipviz.records.batches import NO_TIMESTAMP
 
 NAME = "admin"
 # Requests that only the broker itself can answer.
@@ -96,7 +99,7 @@ class Admin(Part, frozen=True):
     `brokers` are bootstrap.servers. `producers` are those of `partition`; `descriptions` are the coordinators' answers
     about `listings`. `candidates` are the producers whose open transaction in `partition` abortTransaction() may end:
     after describeProducers() every open one, after find-hanging those that no coordinator will end. `finding` says that
-    find-hanging still looks for these. `silent_for_ms` is its --max-transaction-timeout: it considers producers that
+    find-hanging still looks for these, among the open ones that have been silent for long enough. `silent_for_ms` is its --max-transaction-timeout: it considers producers that
     have been silent for longer. `share_group` is the coordinator's last description of a share group, `share_offsets`
     its start offsets. `groups` are those of the last list, `group` is the regular group that was described last;
     `removing` says that all of its members are to be removed. `acls` are those that were listed or deleted last.
@@ -112,7 +115,7 @@ class Admin(Part, frozen=True):
     partition: str = ""
     producers: tuple[ActiveProducer, ...] = ()
     listings: tuple[TransactionListing, ...] = ()
-    descriptions: tuple[DescribeTransactionsResponse, ...] = ()
+    descriptions: tuple[TransactionDescription, ...] = ()
     candidates: tuple[ActiveProducer, ...] = ()
     finding: bool = False
     fenced: tuple[int, int] = (-1, -1)
@@ -208,12 +211,12 @@ def list_transactions(me: Admin, filters: Filters) -> Admin:
 
 def describe_transactions(me: Admin, transactional_id: str) -> Admin:
     """Ask the coordinator of a transactional id to describe its transaction. Blocks."""
-    return ask(me, DescribeTransactions(transactional_id)).but(descriptions=())
+    return ask(me, DescribeTransactions((transactional_id,))).but(descriptions=())
 
 
 def describe_producers(me: Admin, partition: str) -> Admin:
     """Ask the leader of a partition for the producers in its log. Blocks."""
-    asked = ask(me, DescribeProducers(partition))
+    asked = ask(me, DescribeProducers((partition,)))
     return asked.but(partition=partition, producers=(), candidates=())
 
 
@@ -266,7 +269,7 @@ def abort_transaction(me: Admin, partition: str) -> Admin:
         return _fail_call(me, ProducersUnknown(partition))
     if not me.candidates:
         return _fail_call(me, NothingToAbort(partition))
-    oldest = min(me.candidates, key=lambda p: p.start_offset)
+    oldest = min(me.candidates, key=lambda p: p.current_txn_start_offset)
     marker = TxnMarker(
         oldest.producer_id,
         oldest.producer_epoch,
@@ -376,8 +379,8 @@ def note_sent(me: Admin, request: Message, broker: int) -> tuple[Admin, Message]
     return me.but(queue=(*rest, *me.queue[1:]), on_wire=request, on_wire_broker=broker), request
 
 
-def on_response(me: Admin, answer: Message) -> Admin:
-    """Handle a response: keep its contents, retry, or fail the call."""
+def on_response(me: Admin, answer: Message, now_ms: int = NO_TIMESTAMP) -> Admin:
+    """Handle a response: keep its contents, retry, or fail the call. `now_ms` is the time by the operator's clock."""
     request = me.on_wire
     if request is None:
         return me
@@ -396,9 +399,11 @@ def on_response(me: Admin, answer: Message) -> Admin:
         case ListTransactionsResponse():
             me = me.but(listings=(*me.listings, *answer.transactions))
         case DescribeTransactionsResponse():
-            me = me.but(descriptions=(*me.descriptions, answer))
-        case DescribeProducersResponse():
-            me = me.but(producers=answer.producers, candidates=_open(answer.producers))
+            told = tuple(each for each in answer.transaction_states if not each.error)
+            me = me.but(descriptions=(*me.descriptions, *told))
+        case DescribeProducersResponse(responses=(only,)):
+            found = only.active_producers
+            me = me.but(producers=found, candidates=_candidates(me, found, now_ms))
         case InitProducerIdResponse():
             me = me.but(fenced=(answer.producer_id, answer.producer_epoch))
         case WriteTxnMarkersResponse():
@@ -520,21 +525,34 @@ def _next_of_finding(me: Admin, answer: Message) -> Admin:
     """End the call, or send the next request of find-hanging."""
     if not me.finding:
         return me.but(done=True)
-    open_here = _open(me.producers)
-    if me.silent_for_ms >= 0:
-        open_here = tuple(p for p in open_here if p.silent_ms > me.silent_for_ms)
-    if isinstance(answer, DescribeProducersResponse) and open_here:
-        wanted = Filters(producer_ids=tuple(p.producer_id for p in open_here))
+    if isinstance(answer, DescribeProducersResponse) and me.candidates:
+        wanted = Filters(producer_ids=tuple(p.producer_id for p in me.candidates))
         return me.but(queue=_to_every_broker(me, wanted))
     if isinstance(answer, ListTransactionsResponse) and me.listings:
-        return me.but(queue=tuple(DescribeTransactions(t.transactional_id) for t in me.listings))
+        return me.but(queue=tuple(DescribeTransactions((t.transactional_id,)) for t in me.listings))
     name_of = {t.producer_id: t.transactional_id for t in me.listings}
     expected = {d.transactional_id: d.partitions for d in me.descriptions}
     hanging = tuple(
-        p for p in open_here if me.partition not in expected.get(name_of.get(p.producer_id, ""), ())
+        p
+        for p in me.candidates
+        if me.partition not in expected.get(name_of.get(p.producer_id, ""), ())
     )
     return me.but(candidates=hanging, done=True, finding=False)
 
 
-def _open(producers: tuple[ActiveProducer, ...]) -> tuple[ActiveProducer, ...]:
-    return tuple(p for p in producers if p.start_offset >= 0)
+def _candidates(
+    me: Admin, producers: tuple[ActiveProducer, ...], now_ms: int
+) -> tuple[ActiveProducer, ...]:
+    """Return the producers with an open transaction; find-hanging leaves out those that have written too recently."""
+    found = tuple(p for p in producers if p.current_txn_start_offset >= 0)
+    if not me.finding or me.silent_for_ms < 0:
+        return found
+    return tuple(p for p in found if age_ms(p.last_timestamp, now_ms) > me.silent_for_ms)
+
+
+def age_ms(timestamp_ms: int, now_ms: int) -> int:
+    """Return how long ago a timestamp of a response is by the operator's clock, or -1 if there is none.
+
+    Source: TransactionsCommand.DescribeTransactionsCommand, FindHangingTransactionsCommand.
+    """
+    return -1 if NO_TIMESTAMP in (timestamp_ms, now_ms) else now_ms - timestamp_ms

@@ -21,8 +21,8 @@ from kipviz.core.values import Value
 from kipviz.messages.groups.reset_policy import reset_duration_ms
 from kipviz.records.batches import NO_TIMESTAMP
 
-# The suffix of fields with a time, as in Kafka's schemas.
-STAMP = "timestamp_ms"
+# The endings of fields with a time, as in Kafka's schemas.
+STAMPS = ("timestamp_ms", "last_timestamp", "start_time_ms")
 
 
 def horizon_of(spec: ClusterSpec) -> int:
@@ -88,4 +88,4 @@ def _of_value(value: Value, by: int) -> Value:
 
 @cache
 def _stamps(kind: type[Value]) -> tuple[str, ...]:
-    return tuple(name for name in kind.__struct_fields__ if name.endswith(STAMP))
+    return tuple(name for name in kind.__struct_fields__ if name.endswith(STAMPS))

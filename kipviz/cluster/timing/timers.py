@@ -129,9 +129,9 @@ def of_roles(spec: ClusterSpec) -> bool:
 def asked_ages(spec: ClusterSpec) -> tuple[int, ...]:
     """Return the durations that operators query, and the longest one that is counted; otherwise nothing."""
     lines = [line for a in spec.applications if a.admin for line in a.program]
-    if not any(line.call in (Call.LIST_TRANSACTIONS, Call.DESCRIBE_TRANSACTIONS) for line in lines):
+    lists = [filters_of(line.target) for line in lines if line.call is Call.LIST_TRANSACTIONS]
+    if not lists:
         return ()
-    lists = (filters_of(line.target) for line in lines if line.call is Call.LIST_TRANSACTIONS)
     return tuple(sorted({OLDEST_MS, *(f.duration_ms for f in lists if f.duration_ms > 0)}))
 
 

@@ -13,6 +13,7 @@ from kipviz.messages.groups.several_groups import OfGroups, groups_of
 from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.logs.producing import Fetch, Produce
 from kipviz.messages.shares.share_state import StatesRequest
+from kipviz.messages.transactions.admin import DescribeProducers, DescribeTransactions
 from kipviz.messages.transactions.transactions import AddPartitionsToTxn, WriteTxnMarkers
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 
@@ -93,6 +94,10 @@ def _by_first_transaction(m: AddPartitionsToTxn, image: Placed) -> str:
     return image.home_of_transactions(m.transactions[0].transactional_id)
 
 
+def _by_first_transactional_id(m: DescribeTransactions, image: Placed) -> str:
+    return image.home_of_transactions(m.transactional_ids[0])
+
+
 def _by_group(m: NamesGroup, image: Placed) -> str:
     return image.home_of(CONSUMER_OFFSETS, m.group_id)
 
@@ -113,7 +118,9 @@ def _by_partition(m: NamesPartition, image: Placed) -> str:
     return m.partition
 
 
-def _by_first_part(m: Produce | Fetch | ListOffsets, image: Placed) -> str:
+def _by_first_part(m: Produce | Fetch | ListOffsets | DescribeProducers, image: Placed) -> str:
+    if isinstance(m, DescribeProducers):
+        return m.partitions[0]
     parts = m.partition_data if isinstance(m, Produce) else m.partitions
     return parts[0].partition
 
@@ -138,7 +145,8 @@ class Shard:
     """The partition whose leader a request is sent to.
 
     `TRANSACTIONAL_ID`, `GROUP` and `KEY` (of a share-partition) are keys of partitions in the coordinators' topics;
-    `TRANSACTIONS`, `GROUPS` and `KEYS` are several such keys, and with more than one KafkaApis passes each to its coordinator.
+    `TRANSACTIONAL_IDS`, `TRANSACTIONS`, `GROUPS` and `KEYS` are several such keys, and with more than one KafkaApis
+    passes each to its coordinator.
     `PARTITION` is the partition that the request names; `PARTITIONS` are several, and with more than one KafkaApis
     passes each to its leader; `ONE_LEADER` are several that one broker leads. `FIRST_PARTITION` is the first one of its
     markers. `ANY` is any partition: every broker serves the request, also one without a transactional id. `BROKER`
@@ -146,6 +154,7 @@ class Shard:
     """
 
     TRANSACTIONAL_ID = ShardBy("transactional id", _by_transactional_id)
+    TRANSACTIONAL_IDS = ShardBy("transactional ids", _by_first_transactional_id)
     TRANSACTIONS = ShardBy("transactions", _by_first_transaction)
     GROUP = ShardBy("group", _by_group)
     GROUPS = ShardBy("groups", _by_first_group)

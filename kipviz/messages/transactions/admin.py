@@ -52,72 +52,77 @@ class ListTransactionsResponse(Message, frozen=True):
 
 
 class DescribeTransactions(Message, frozen=True):
-    """An operator's request for a coordinator's state of a transactional id.
-
-    NOT MODELLED: several transactional ids in one request.
-    """
+    """An operator's request for a coordinator's state of transactional ids."""
 
     API_KEY: ClassVar[int] = 65
     VERSION: ClassVar[int] = 0
+    transactional_ids: tuple[str, ...]
+
+
+class TransactionDescription(Value, frozen=True):
+    """The coordinator's state of a transactional id; `partitions` are those that have no marker yet.
+
+    `transaction_start_time_ms` is the timestamp of its beginning, if records carry timestamps. Beside an error all
+    other numbers are 0.
+    """
+
     transactional_id: str
+    error: Errors
+    transaction_state: TransactionState | None = None
+    transaction_timeout_ms: int = 0
+    producer_id: int = 0
+    producer_epoch: int = 0
+    partitions: tuple[str, ...] = ()
+    transaction_start_time_ms: int = NO_TIMESTAMP
 
 
 class DescribeTransactionsResponse(Message, frozen=True):
-    """The coordinator's state; `partitions` are those that have no marker yet.
-
-    `began_ms` is how long ago the transaction began, if a timed clock counts that, otherwise -1. In Kafka the response
-    has the time at which it began, and the operator's tool computes the difference: that is `start_timestamp_ms`, if
-    records carry timestamps. Beside an error all other numbers are 0.
-    """
+    """The state of each transactional id, or its error."""
 
     API_KEY: ClassVar[int] = 65
     VERSION: ClassVar[int] = 0
     IS_RESPONSE: ClassVar[bool] = True
-    error: Errors
-    transactional_id: str
-    state: TransactionState | None = None
-    timeout_ms: int = 0
-    producer_id: int = 0
-    producer_epoch: int = 0
-    partitions: tuple[str, ...] = ()
-    began_ms: int = -1
-    start_timestamp_ms: int = NO_TIMESTAMP
+    transaction_states: tuple[TransactionDescription, ...]
 
 
 class DescribeProducers(Message, frozen=True):
-    """An operator's request for the producers in a partition's log.
+    """An operator's request for the producers in the logs of partitions.
 
-    NOT MODELLED: several partitions in one request; asking a replica that is not the leader.
+    NOT MODELLED: asking a replica that is not the leader.
     """
 
     API_KEY: ClassVar[int] = 61
     VERSION: ClassVar[int] = 0
-    partition: str
+    partitions: tuple[str, ...]
 
 
 class ActiveProducer(Value, frozen=True):
     """A log's state of a producer; -1 for fields without a value.
 
-    `start_offset` is where its open transaction begins, `last_timestamp_ms` when its last batch or marker was written,
-    if records carry timestamps; `silent_ms` is how long ago that was, for an operator's tool that in Kafka computes the
-    difference to its own clock.
+    `current_txn_start_offset` is where its open transaction begins, `last_timestamp` when its last batch or marker was
+    written, if records carry timestamps.
     """
 
     producer_id: int
     producer_epoch: int
     last_sequence: int
     coordinator_epoch: int
-    start_offset: int
-    last_timestamp_ms: int = NO_TIMESTAMP
-    silent_ms: int = -1
+    current_txn_start_offset: int
+    last_timestamp: int = NO_TIMESTAMP
+
+
+class PartitionProducers(Value, frozen=True):
+    """The producers in the log of a partition."""
+
+    partition: str
+    error: Errors
+    active_producers: tuple[ActiveProducer, ...] = ()
 
 
 class DescribeProducersResponse(Message, frozen=True):
-    """The producers in the log of the partition."""
+    """The producers of each partition, or its error."""
 
     API_KEY: ClassVar[int] = 61
     VERSION: ClassVar[int] = 0
     IS_RESPONSE: ClassVar[bool] = True
-    error: Errors
-    partition: str
-    producers: tuple[ActiveProducer, ...] = ()
+    responses: tuple[PartitionProducers, ...]

@@ -11,6 +11,7 @@ from typing import ClassVar
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.transactions.admin import DescribeTransactions
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
 
@@ -121,6 +122,8 @@ def named_transactions(message: object) -> tuple[str, ...]:
     """Return the transactional ids that any message names: in its array, or the one that it is about."""
     if isinstance(message, AddPartitionsToTxn):
         return tuple(each.transactional_id for each in message.transactions)
+    if isinstance(message, DescribeTransactions):
+        return message.transactional_ids
     name: str | None = getattr(message, "transactional_id", None)
     return () if name is None else (name,)
 

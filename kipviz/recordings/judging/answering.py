@@ -68,7 +68,7 @@ def serving(world: World, message: Message, exchange: Exchange) -> int:
     """Return the broker that serves a request: any replica describes producers, but the model asks the leader."""
     broker = exchange.broker or BROKER
     if isinstance(message, DescribeProducers):
-        held = world.image.leaders.get(message.partition)
+        held = world.image.leaders.get(message.partitions[0])
         if held is not None and broker in held.replicas:
             return held.leader
     return broker

@@ -124,7 +124,7 @@ def with_unacknowledged_markers(
     It forgets a partition when the marker's write is answered. Of a decided transaction's partitions those are taken
     that the answer names.
     """
-    name = message.transactional_id
+    (name,) = message.transactional_ids
     known = _transaction_in(world, key, name)
     decided = next(_records_of(reversed(entries), name), None)
     if known is None or known.state not in PREPARED or decided is None:

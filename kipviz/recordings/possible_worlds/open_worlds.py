@@ -132,7 +132,7 @@ class OpenWorlds:
             elif isinstance(message, DescribeProducers):
                 before = exchange.answered_ms - self._producer_expiry_ms
                 past = self._logs.past(at)
-                yield from forgetting(leveled, message.partition, past, before)
+                yield from forgetting(leveled, message.partitions[0], past, before)
             elif isinstance(message, DescribeTransactions):
                 past = self._logs.past(at)
                 yield leveled

@@ -48,7 +48,7 @@ def _describe_transactions(x: Exchange, names: Names) -> Taken:
         partitions = tuple(f"{t['topic']}-{p}" for t in told["topics"] for p in t["partitions"])
         yield (
             name,
-            DescribeTransactions(name),
+            DescribeTransactions((name,)),
             with_more(
                 told["errorCode"],
                 ("state", told["transactionState"]),
@@ -60,13 +60,14 @@ def _describe_transactions(x: Exchange, names: Names) -> Taken:
 
 
 def _describe_answer(message: DescribeTransactions, reply: DescribeTransactionsResponse) -> Said:
-    state = "" if reply.state is None else _word(reply.state)
+    (told,) = reply.transaction_states
+    state = "" if told.transaction_state is None else _word(told.transaction_state)
     return with_more(
-        reply.error,
+        told.error,
         ("state", state),
-        ("producer id", reply.producer_id),
-        ("epoch", reply.producer_epoch),
-        ("partitions", tuple(sorted(reply.partitions))),
+        ("producer id", told.producer_id),
+        ("epoch", told.producer_epoch),
+        ("partitions", tuple(sorted(told.partitions))),
     )
 
 
@@ -104,9 +105,10 @@ def _describe_producers(x: Exchange, names: Names) -> Taken:
     }
     for message in decode_request(x, names):
         assert isinstance(message, DescribeProducers)
-        told = answers.get(message.partition)
-        said = (("error", "no answer"),) if told is None else _active(told)
-        yield message.partition, message, said
+        for partition in message.partitions:
+            told = answers.get(partition)
+            said = (("error", "no answer"),) if told is None else _active(told)
+            yield partition, message.but(partitions=(partition,)), said
 
 
 def _active(told: Plain) -> Said:
@@ -124,11 +126,18 @@ def _active(told: Plain) -> Said:
 
 
 def _producers(message: DescribeProducers, reply: DescribeProducersResponse) -> Said:
+    (told,) = reply.responses
     found = sorted(
-        (p.producer_id, p.producer_epoch, p.last_sequence, p.coordinator_epoch, p.start_offset)
-        for p in reply.producers
+        (
+            p.producer_id,
+            p.producer_epoch,
+            p.last_sequence,
+            p.coordinator_epoch,
+            p.current_txn_start_offset,
+        )
+        for p in told.active_producers
     )
-    return with_more(reply.error, ("producers", tuple(found)))
+    return with_more(told.error, ("producers", tuple(found)))
 
 
 # -- share groups ------------------------------------------------------------------------------

@@ -11,13 +11,15 @@ from kipviz.messages.transactions.admin import (
     DescribeProducersResponse,
     DescribeTransactionsResponse,
     ListTransactions,
+    PartitionProducers,
+    TransactionDescription,
 )
 from kipviz.messages.transactions.transactions import WriteTxnMarkers
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.records.batches import NO_TIMESTAMP
-from kipviz.records.placement import topic_of, why_invalid_name
+from kipviz.records.placement import index_of, topic_of, why_invalid_name
 from kipviz.serving.translating.reply_context import (
     Asked,
     ClientRequest,
@@ -38,17 +40,15 @@ def list_transactions(request: ClientRequest, messages: tuple[Message, ...]) -> 
 
 
 def describe_transactions(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
-    """Describe transactional ids, one after the other."""
+    """Describe transactional ids; the served cluster tells when a transaction began."""
 
     def answer(replies: Replies) -> Struct:
         states: list[Struct] = []
         for told in replies:
             assert isinstance(told, DescribeTransactionsResponse)
-            began = told.start_timestamp_ms
-            if not told.error and began == NO_TIMESTAMP:
-                began = request.desk.moments.begin_ms(told.transactional_id)
-            timed = told.but(start_timestamp_ms=began)
-            states += KINDS[type(told)].fill(timed, Around())["TransactionStates"]
+            timed = tuple(_with_begin(each, request.desk) for each in told.transaction_states)
+            filled = KINDS[type(told)].fill(told.but(transaction_states=timed), Around())
+            states += filled["TransactionStates"]
         return {
             "TransactionStates": tuple({"TransactionStartTimeMs": -1} | each for each in states)
         }
@@ -56,22 +56,28 @@ def describe_transactions(request: ClientRequest, messages: tuple[Message, ...])
     return Asked(messages, answer)
 
 
+def _with_begin(told: TransactionDescription, desk: Desk) -> TransactionDescription:
+    if told.error or told.transaction_start_time_ms != NO_TIMESTAMP:
+        return told
+    return told.but(transaction_start_time_ms=desk.moments.begin_ms(told.transactional_id))
+
+
 def describe_producers(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Describe the producers in partitions' logs."""
     topics, desk = request.said["Topics"], request.desk
-    places = [(t["Name"], i) for t in topics for i in t["PartitionIndexes"]]
 
     def answer(replies: Replies) -> Struct:
         rows: dict[str, list[Struct]] = {t["Name"]: [] for t in topics}
-        for (name, index), told in zip(places, replies, strict=True):
+        for told in replies:
             assert isinstance(told, DescribeProducersResponse)
-            rows[name].append(_producers(told, index, desk))
+            for each in told.responses:
+                rows[topic_of(each.partition)].append(_producers(each, desk))
         return {"Topics": tuple({"Name": n, "Partitions": tuple(each)} for n, each in rows.items())}
 
     return Asked(messages, answer)
 
 
-def _producers(told: DescribeProducersResponse, index: int, desk: Desk) -> Struct:
+def _producers(told: PartitionProducers, desk: Desk) -> Struct:
     def at(producer_id: int, known: int) -> int:
         return (
             known if known != NO_TIMESTAMP else desk.moments.write_ms(told.partition, producer_id)
@@ -81,18 +87,18 @@ def _producers(told: DescribeProducersResponse, index: int, desk: Desk) -> Struc
     if why_invalid_name(topic_of(told.partition)):
         error = Errors.INVALID_TOPIC_EXCEPTION  # KafkaApis.checkValidTopic
     return {
-        "PartitionIndex": index,
+        "PartitionIndex": index_of(told.partition),
         "ErrorCode": error,
         "ActiveProducers": tuple(
             {
                 "ProducerId": p.producer_id,
                 "ProducerEpoch": p.producer_epoch,
                 "LastSequence": p.last_sequence,
-                "LastTimestamp": at(p.producer_id, p.last_timestamp_ms),
+                "LastTimestamp": at(p.producer_id, p.last_timestamp),
                 "CoordinatorEpoch": p.coordinator_epoch,
-                "CurrentTxnStartOffset": p.start_offset,
+                "CurrentTxnStartOffset": p.current_txn_start_offset,
             }
-            for p in told.producers
+            for p in told.active_producers
         ),
     }
 

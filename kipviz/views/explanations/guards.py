@@ -269,7 +269,7 @@ def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guar
     app = world.applications.get(host)
     yield from _errors(message)
     yield from _fetched_partitions(app, action.source, message)
-    yield from list_learned(message)
+    yield from list_learned(message, world.now_ms)
     if app is not None:
         yield from _answered_client(app, action.source, message)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kipviz.clients.operators.admin import age_ms
 from kipviz.cluster.behaviour.naming import number, render_list, short_name
 from kipviz.cluster.timing.clock import ms
 from kipviz.messages.cluster.acls import (
@@ -25,21 +26,27 @@ from kipviz.messages.shares.share_admin import (
     ShareGroupDescribeResponse,
 )
 from kipviz.messages.transactions.admin import (
+    ActiveProducer,
     DescribeProducersResponse,
     DescribeTransactionsResponse,
     ListTransactionsResponse,
+    PartitionProducers,
+    TransactionDescription,
 )
 from kipviz.records.batches import NO_TIMESTAMP
 
 
-def list_learned(message: Message) -> Iterator[tuple[str, str]]:
-    """Yield what an operator, or a consumer, learns from a response, which may cover several groups."""
+def list_learned(message: Message, now_ms: int = NO_TIMESTAMP) -> Iterator[tuple[str, str]]:
+    """Yield what an operator, or a consumer, learns from a response, which may cover several groups.
+
+    `now_ms` is the time by the operator's clock.
+    """
     if isinstance(message, OffsetFetchResponse):
         yield from _list_committed(message)
         return
     results = results_of(message) if isinstance(message, GroupsResponse) else ()
     if len(results) < 2:
-        yield from _list_facts(message)
+        yield from _list_facts(message, now_ms)
         return
     for each in results:
         yield each.group_id, each.error.name if each.error else _render_state(each)
@@ -65,22 +72,15 @@ def _tell_offset(fetched: FetchedOffset) -> str:
     return number(fetched.offset) if fetched.offset >= 0 else "no offset"
 
 
-def _list_facts(message: Message) -> Iterator[tuple[str, str]]:
+def _list_facts(message: Message, now_ms: int) -> Iterator[tuple[str, str]]:
     match message:
         case ListTransactionsResponse(transactions=found):
             for one in found:
                 yield one.transactional_id, f"producer id {one.producer_id}, {one.state.value}"
-        case DescribeTransactionsResponse(state=state) if state is not None:
-            yield "state", state.value
-            if message.began_ms >= 0:
-                yield "began", f"{ms(message.began_ms)} ago"
-            yield "markers missing", render_list(tuple(map(short_name, message.partitions)))
-        case DescribeProducersResponse(producers=found):
-            for p in found:
-                since = f"open since offset {p.start_offset}" if p.start_offset >= 0 else "not open"
-                last = p.last_timestamp_ms
-                heard = "" if last == NO_TIMESTAMP else f", last batch at {ms(last)}"
-                yield f"producer id {p.producer_id}", f"epoch {p.producer_epoch}, {since}{heard}"
+        case DescribeTransactionsResponse(transaction_states=states):
+            yield from _list_descriptions(states, now_ms)
+        case DescribeProducersResponse(responses=partitions):
+            yield from _list_producers(partitions)
         case ShareGroupDescribeResponse(groups=(share_group,)) if share_group.state:
             yield "state", f"{share_group.state}, group epoch {share_group.epoch}"
             for member in share_group.members:
@@ -110,3 +110,41 @@ def _list_facts(message: Message) -> Iterator[tuple[str, str]]:
                 yield offset.partition, f"start offset {number(offset.start_offset)}, lag {lag}"
         case _:
             return
+
+
+def _list_descriptions(
+    states: tuple[TransactionDescription, ...], now_ms: int
+) -> Iterator[tuple[str, str]]:
+    if len(states) > 1:
+        for each in states:
+            yield each.transactional_id, _render_description(each)
+        return
+    (told,) = states
+    if told.transaction_state is None:
+        return
+    yield "state", told.transaction_state.value
+    if (age := age_ms(told.transaction_start_time_ms, now_ms)) >= 0:
+        yield "began", f"{ms(age)} ago"
+    yield "markers missing", render_list(tuple(map(short_name, told.partitions)))
+
+
+def _render_description(told: TransactionDescription) -> str:
+    state = told.transaction_state
+    return told.error.name if state is None else f"producer id {told.producer_id}, {state.value}"
+
+
+def _list_producers(partitions: tuple[PartitionProducers, ...]) -> Iterator[tuple[str, str]]:
+    several = len(partitions) > 1
+    for each in partitions:
+        if several and each.error:
+            yield each.partition, each.error.name
+        for p in each.active_producers:
+            where = f"{each.partition}, " if several else ""
+            yield f"{where}producer id {p.producer_id}", _render_producer(p)
+
+
+def _render_producer(p: ActiveProducer) -> str:
+    first, last = p.current_txn_start_offset, p.last_timestamp
+    since = f"open since offset {first}" if first >= 0 else "not open"
+    heard = "" if last == NO_TIMESTAMP else f", last batch at {ms(last)}"
+    return f"epoch {p.producer_epoch}, {since}{heard}"

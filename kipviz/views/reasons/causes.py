@@ -46,7 +46,7 @@ from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.watched import KEYS, Cell, Notes, Watched
 from kipviz.messages.events import MessageSent
-from kipviz.messages.transactions.admin import DescribeTransactions, ListTransactions
+from kipviz.messages.transactions.admin import ListTransactions
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.views.page_parts import Shown
 
@@ -164,7 +164,7 @@ def _of_time(world: World, action: ClusterAction) -> Iterator[Cell]:
     elif deadline_of(world, action) is not None or (
         isinstance(action, Deliver)
         and ages(world)
-        and isinstance(on_wire(world, action), ListTransactions | DescribeTransactions)
+        and isinstance(on_wire(world, action), ListTransactions)
     ):
         yield TIME, ""
 

@@ -130,7 +130,8 @@ def _operators(app: Application, client: Admin) -> list[Fact]:
         for t in client.listings
     ]
     for p in client.producers:
-        begins = f"open since offset {p.start_offset}" if p.start_offset >= 0 else "not open"
+        first = p.current_txn_start_offset
+        begins = f"open since offset {first}" if first >= 0 else "not open"
         where = f"{client.partition}, producer id {p.producer_id}"
         rows.append((where, f"epoch {p.producer_epoch}, {begins}", "calm"))
     if client.producers and not client.finding:

@@ -9,10 +9,8 @@ NOT MODELLED: a partition that is named twice (INVALID_REQUEST), which no client
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kipviz.brokers import deleted_topics
-from kipviz.brokers.checks import Check, error_of, in_order, report_value
+from kipviz.brokers.checks import Check, error_of, report_value
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import KafkaApis
@@ -44,7 +42,7 @@ def on_list_offsets(
     calls: list[LocalCall] = []
     made: list[Check] = []
     for each in request.partitions:
-        checks = _partition_checks(each.partition, on)
+        checks = deleted_topics.partition_checks(each.partition, on)
         made += (report_value("partition", each.partition), *checks)
         error = error_of(checks)
         if error is Errors.NONE:
@@ -54,11 +52,3 @@ def on_list_offsets(
             result = ListOffsetsPartitionResponse(each.partition, error)
             refused.append(Reply(reply_to, ListOffsetsResponse((result,))))
     return Effects(me, replies=tuple(refused), local=tuple(calls), checks=tuple(made))
-
-
-@in_order
-def _partition_checks(partition: str, on: Context) -> Iterator[Check]:
-    """Check that a partition exists and is led here."""
-    there = partition in on.image.leaders
-    yield Check("topic there", None, there, deleted_topics.offsets_error(partition, on.image))
-    yield deleted_topics.leader_check(partition, on)

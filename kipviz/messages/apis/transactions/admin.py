@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.legal_errors import COORDINATOR, READS, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR, OF_A_LEADER
 from kipviz.messages.apis.rights import (
     DESCRIBE_ID,
-    READ_TOPIC,
+    READ_EACH,
     Need,
     Operation,
     Resource,
@@ -18,10 +19,10 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import admin as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.decoding import Incoming
-from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes, topics
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.batches import NO_TIMESTAMP
-from kipviz.records.placement import index_of, topic_of
+from kipviz.records.placement import index_of
 
 LIST_TRANSACTIONS_REQUEST = Schema(
     "ListTransactionsRequest",
@@ -178,59 +179,81 @@ def _encode_listing(m: model.ListTransactionsResponse, _: Around) -> Struct:
 
 
 def _describe(m: model.DescribeTransactions, _: Around) -> Struct:
-    return {"TransactionalIds": (m.transactional_id,)}
+    return {"TransactionalIds": m.transactional_ids}
 
 
 def _decode_describe(fields: Struct, _: Incoming) -> tuple[model.DescribeTransactions, ...]:
-    """Return a message for each transactional id."""
-    return tuple(map(model.DescribeTransactions, fields["TransactionalIds"]))
+    """Return the request, and none without a transactional id."""
+    names = tuple(fields["TransactionalIds"])
+    return (model.DescribeTransactions(names),) if names else ()
 
 
 def _encode_description(m: model.DescribeTransactionsResponse, _: Around) -> Struct:
-    state = {
-        "ErrorCode": m.error,
-        "TransactionalId": m.transactional_id,
-        "TransactionState": model.STATE_NAMES[m.state] if m.state is not None else "",
-        "TransactionTimeoutMs": m.timeout_ms,
-        "ProducerId": m.producer_id,
-        "ProducerEpoch": m.producer_epoch,
-        "Topics": indexes(m.partitions, lambda t, found: {"Topic": t, "Partitions": found}),
-        **_time("TransactionStartTimeMs", m.start_timestamp_ms),
+    return {"TransactionStates": tuple(map(_encode_state, m.transaction_states))}
+
+
+def _encode_state(told: model.TransactionDescription) -> Struct:
+    state = told.transaction_state
+    return {
+        "ErrorCode": told.error,
+        "TransactionalId": told.transactional_id,
+        "TransactionState": model.STATE_NAMES[state] if state is not None else "",
+        "TransactionTimeoutMs": told.transaction_timeout_ms,
+        "ProducerId": told.producer_id,
+        "ProducerEpoch": told.producer_epoch,
+        "Topics": indexes(told.partitions, lambda t, found: {"Topic": t, "Partitions": found}),
+        **_time("TransactionStartTimeMs", told.transaction_start_time_ms),
     }
-    return {"TransactionStates": (state,)}
+
+
+def _reject_ids(
+    request: model.DescribeTransactions, error: Errors
+) -> model.DescribeTransactionsResponse:
+    states = (model.TransactionDescription(name, error) for name in request.transactional_ids)
+    return model.DescribeTransactionsResponse(tuple(states))
 
 
 def _describe_producers(m: model.DescribeProducers, _: Around) -> Struct:
-    topic = {"Name": topic_of(m.partition), "PartitionIndexes": (index_of(m.partition),)}
-    return {"Topics": (topic,)}
+    return {"Topics": indexes(m.partitions, lambda t, i: {"Name": t, "PartitionIndexes": i})}
 
 
 def _decode_describe_producers(
     fields: Struct, incoming: Incoming
 ) -> tuple[model.DescribeProducers, ...]:
-    """Return a message for each partition."""
+    """Return the request, and none without a partition."""
     partitions = incoming.partitions_of(fields["Topics"], "PartitionIndexes")
-    return tuple(map(model.DescribeProducers, partitions))
+    return (model.DescribeProducers(partitions),) if partitions else ()
 
 
 def _described_producers(m: model.DescribeProducersResponse, _: Around) -> Struct:
+    found = ((each.partition, _encode_partition(each)) for each in m.responses)
+    return {"Topics": topics(found, lambda t, parts: {"Name": t, "Partitions": parts})}
+
+
+def _encode_partition(told: model.PartitionProducers) -> Struct:
     active = tuple(
         {
             "ProducerId": p.producer_id,
             "ProducerEpoch": p.producer_epoch,
             "LastSequence": p.last_sequence,
             "CoordinatorEpoch": p.coordinator_epoch,
-            "CurrentTxnStartOffset": p.start_offset,
-            **_time("LastTimestamp", p.last_timestamp_ms),
+            "CurrentTxnStartOffset": p.current_txn_start_offset,
+            **_time("LastTimestamp", p.last_timestamp),
         }
-        for p in m.producers
+        for p in told.active_producers
     )
-    partition = {
-        "PartitionIndex": index_of(m.partition),
-        "ErrorCode": m.error,
+    return {
+        "PartitionIndex": index_of(told.partition),
+        "ErrorCode": told.error,
         "ActiveProducers": active,
     }
-    return {"Topics": ({"Name": topic_of(m.partition), "Partitions": (partition,)},)}
+
+
+def _reject_partitions(
+    request: model.DescribeProducers, error: Errors
+) -> model.DescribeProducersResponse:
+    results = (model.PartitionProducers(partition, error) for partition in request.partitions)
+    return model.DescribeProducersResponse(tuple(results))
 
 
 def _time(name: str, at_ms: int) -> Struct:
@@ -279,9 +302,13 @@ APIS = (
             },
         ),
         role=Role.TRANSACTION_COORDINATOR,
-        shard=Shard.TRANSACTIONAL_ID,
+        shard=Shard.TRANSACTIONAL_IDS,
         needs=(DESCRIBE_ID,),
-        refusal=lambda m, error: model.DescribeTransactionsResponse(error, m.transactional_id),
+        refusal=_reject_ids,
+        error_place=ErrorPlace(
+            first=lambda m: m.transaction_states[0].error,
+            put=lambda m, error: m.but(transaction_states=with_errors(m.transaction_states, error)),
+        ),
         errors=(
             at(
                 "TransactionStates.ErrorCode",
@@ -306,9 +333,13 @@ APIS = (
         ),
         response_bytes=Kind(DESCRIBE_PRODUCERS_RESPONSE, _described_producers),
         role=Role.PARTITION_LEADER,
-        shard=Shard.PARTITION,
-        needs=(READ_TOPIC,),
-        refusal=lambda m, error: model.DescribeProducersResponse(error, m.partition),
+        shard=Shard.PARTITIONS,
+        needs=(READ_EACH,),
+        refusal=_reject_partitions,
+        error_place=ErrorPlace(
+            first=lambda m: m.responses[0].error,
+            put=lambda m, error: m.but(responses=with_errors(m.responses, error)),
+        ),
         errors=(
             at(
                 "Topics.Partitions.ErrorCode",
@@ -318,7 +349,7 @@ APIS = (
                 Never("topics have names that are allowed", ("INVALID_TOPIC_EXCEPTION",)),
             ),
         ),
-        topics=lambda m: topics_of((m.partition,)),
+        topics=lambda m: topics_of(m.partitions),
         clause="KIP-664 DescribeProducers",
         kafka="ReplicaManager.activeProducerState",
         answer_in="DescribeProducersHandler",
