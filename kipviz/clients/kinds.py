@@ -65,6 +65,7 @@ class ClientKind(Generic[C]):
     on_response_at: Callable[[C, Message, int], C] | None = None
     on_disconnected: Callable[[C, int], C]
     restarted: Callable[[C, int], C]
+    at_clock: Callable[[C, Message, int], Message] | None = None
     connected: Callable[[C, Features], C] | None = None
     next_broker: Callable[[C], int] | None = None
     timers: Callable[[C], tuple[TimerOfClient, ...]] = _no_timers
@@ -90,6 +91,7 @@ KINDS: dict[type, ClientKind[Any]] = {
         on_response=kafka_consumer.on_response,
         on_disconnected=kafka_consumer.on_disconnected,
         restarted=kafka_consumer.restart,
+        at_clock=kafka_consumer.at_clock,
         timers=kafka_consumer.timers,
         running=kafka_consumer.running,
         on_timer=kafka_consumer.on_timer,
@@ -164,6 +166,12 @@ def next_broker(me: Client) -> int:
 def has_room(me: Client, broker: int) -> bool:
     """Return whether a client may send one more request to a broker (max.in.flight.requests.per.connection)."""
     return in_flight.has_room(me, broker) if isinstance(me, Producer) else True
+
+
+def at_clock(me: Client, request: Message, now_ms: int) -> Message:
+    """Return a client's request as it is at a time of its clock."""
+    read = KINDS[type(me)].at_clock
+    return request if read is None else read(me, request, now_ms)
 
 
 def note_sent(me: C, request: Message, broker: int) -> tuple[C, Message]:

@@ -14,7 +14,6 @@ from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended
 from kipviz.messages.logs.list_offsets import (
-    BY_TIME,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsets,
@@ -275,7 +274,7 @@ def test_a_record_is_found_by_its_time_below_what_may_be_read(desk):
     desk.logs[HERE] = replicate(append(log, open_batch))
 
     def list_offset(at, committed):
-        answer = listed(desk, ListOffsetsPartition(HERE, BY_TIME, 5, at), committed)
+        answer = listed(desk, ListOffsetsPartition(HERE, at), committed)
         return answer.error, answer.offset, answer.timestamp_ms
 
     assert list_offset(0, True) == (Errors.NONE, 0, 10)

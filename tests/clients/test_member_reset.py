@@ -8,18 +8,17 @@ from kipviz.clients.groups import group_reading, kafka_consumer
 from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
 from kipviz.clients.groups.consumer_membership import ConsumerMembership
 from kipviz.clients.groups.subscription_state import ASKED
+from kipviz.clients.throwing.client_errors import RequestError
 from kipviz.clients.timers import FetchWait, ResetWait
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import GroupOffset, OffsetFetch
 from kipviz.messages.logs.list_offsets import (
-    BY_TIME,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsets,
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
-    with_timestamp,
 )
 from kipviz.messages.logs.producing import Fetch, FetchPartition, FetchResponse, PartitionData
 from tests.clients.parts import change, stable_member
@@ -88,7 +87,7 @@ def test_one_topic_that_may_not_be_described_is_enough_for_poll_to_throw(protoco
     )
     me, _ = answer_next(me, ListOffsets, ListOffsetsResponse(results))
     assert me.done
-    assert me.error == "ListOffsets: TOPIC_AUTHORIZATION_FAILED"
+    assert me.error == RequestError("ListOffsets", Errors.TOPIC_AUTHORIZATION_FAILED)
     assert dict(me.subscription.positions) == {"src-0": ASKED, "src-1": ASKED}
 
 
@@ -142,10 +141,8 @@ def test_by_duration_asks_for_a_time_and_again_for_a_later_one(protocol):
     """Nothing is young enough at first; what is there when it asks again is where it begins."""
     me, _ = answer_next(polling(protocol, "by_duration:PT5S"), OffsetFetch, UNKNOWN)
     asked = kafka_consumer.next_request(me)
-    (wanted,) = asked.partitions
-    assert (wanted.timestamp, wanted.duration_ms) == (BY_TIME, 5_000)
-    dated = [with_timestamp(asked, now).partitions[0] for now in (3_000, 30_000)]
-    assert [each.timestamp_ms for each in dated] == [0, 25_000]
+    dated = [kafka_consumer.at_clock(me, asked, now).partitions[0] for now in (3_000, 30_000)]
+    assert [each.timestamp for each in dated] == [0, 25_000]
     me, _ = answer_next(me, ListOffsets, listed(-1))
     assert kafka_consumer.next_request(me) is None
     assert ResetWait() in kafka_consumer.timers(me)

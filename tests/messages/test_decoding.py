@@ -38,11 +38,6 @@ def as_encoded(message: Message, around: Around) -> Message:
             return plain.but(partition_data=tuple(map(_without_headers, plain.partition_data)))
         case Fetch():
             return message.but(wait=True)  # MaxWaitMs is always fetch.max.wait.ms
-        case ListOffsets():
-            asked = (
-                each.but(duration_ms=-1) for each in message.partitions
-            )  # the sender's setting
-            return message.but(partitions=tuple(asked))
         case InitProducerIdOfGroup():
             return message.but(
                 producer_id=-1, producer_epoch=-1
@@ -146,9 +141,7 @@ def values_of(kind: type[Value]) -> st.SearchStrategy[Any]:
 
 
 def _valid_place(asked: ListOffsetsPartition) -> ListOffsetsPartition:
-    if asked.timestamp == 0:
-        return asked
-    return asked.but(timestamp=-1 - asked.timestamp % 6, timestamp_ms=-1)
+    return asked if asked.timestamp >= 50 else asked.but(timestamp=-1 - asked.timestamp % 6)
 
 
 def made_valid(message: Message) -> Message:

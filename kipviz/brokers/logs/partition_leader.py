@@ -52,7 +52,6 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.list_offsets import (
-    BY_TIME,
     EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -267,8 +266,8 @@ def _offset_for(
     if asked.timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
         return log.start_offset, NO_TIMESTAMP
     found = None
-    if asked.timestamp == BY_TIME:
-        found = logs.find_by_time(log, asked.timestamp_ms)
+    if asked.timestamp >= 0:
+        found = logs.find_by_time(log, asked.timestamp)
     elif asked.timestamp == MAX_TIMESTAMP:
         found = logs.find_highest_time(log)
     return None if found is None or found[0] >= end else found

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from kipviz.clients.groups import classic_consumer, group_consumer, group_reading
+from kipviz.clients.groups import classic_consumer, group_consumer, group_reading, offset_reset
 from kipviz.clients.groups.consumer import (
     ClassicConsumer,
     Consumer,
@@ -20,6 +20,7 @@ from kipviz.clients.groups.consumer import (
 from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
 from kipviz.clients.groups.consumer_membership import ConsumerMembership
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
+from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.message import Message
 
 C = TypeVar("C", bound=RegularConsumer)
@@ -118,6 +119,13 @@ def seek(me: C, partition: str, position: int) -> C:
 def next_request(me: RegularConsumer) -> Message | None:
     """Return the request that the network thread sends next, or None."""
     return _delegate(me).next_request(me)
+
+
+def at_clock(me: RegularConsumer, request: Message, now_ms: int) -> Message:
+    """Return a request with the timestamps that depend on the moment in which it is sent."""
+    if not isinstance(request, ListOffsets):
+        return request
+    return offset_reset.at_clock(request, me.subscription.auto_offset_reset, now_ms)
 
 
 def note_sent(me: C, request: Message, broker: int) -> tuple[C, Message]:

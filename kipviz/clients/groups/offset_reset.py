@@ -8,7 +8,6 @@ from __future__ import annotations
 from kipviz.clients.process_spec import ProcessSpec
 from kipviz.messages.groups.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
 from kipviz.messages.logs.list_offsets import (
-    BY_TIME,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsets,
@@ -19,6 +18,8 @@ from kipviz.settings.consumer_configs import AUTO_OFFSET_RESET
 # The values of auto.offset.reset; "none" throws.
 NONE = "none"
 RESETS = (EARLIEST, LATEST, NONE)
+# The timestamp of a request of by_duration that has not been sent.
+UNTIMED = 0
 
 
 def why_no_reset(application: ProcessSpec, *, dated: bool) -> str:
@@ -46,13 +47,23 @@ def why_no_reset(application: ProcessSpec, *, dated: bool) -> str:
 def where_to(partitions: tuple[str, ...], policy: str, *, committed: bool) -> ListOffsets:
     """Return the ListOffsets request for an auto.offset.reset: where the logs start or end, or an age.
 
-    The network thread sends it to the leader of the first partition, with the others that this broker leads; the rest
-    are asked for next. NOT MODELLED: that Kafka's client asks all leaders at once.
+    The timestamp of an age is set when the request is sent (`at_clock`); before that it is 0. The network thread sends
+    it to the leader of the first partition, with the others that this broker leads; the rest are asked for next.
+    NOT MODELLED: that Kafka's client asks all leaders at once.
+    """
+    places = {EARLIEST: EARLIEST_TIMESTAMP, LATEST: LATEST_TIMESTAMP}
+    timestamp = places.get(policy, UNTIMED)
+    return ListOffsets(tuple(ListOffsetsPartition(p, timestamp) for p in partitions), committed)
+
+
+def at_clock(request: ListOffsets, policy: str, now_ms: int) -> ListOffsets:
+    """Return the request of a consumer in the moment in which it is sent, also if it is sent again.
+
+    The timestamp of by_duration is that long before `now_ms`, the clock of the client, and not before 1970. Source:
+    AutoOffsetResetStrategy.timestamp.
     """
     duration_ms = reset_duration_ms(policy)
-    if duration_ms >= 0:
-        asked = tuple(ListOffsetsPartition(each, BY_TIME, duration_ms) for each in partitions)
-    else:
-        timestamp = EARLIEST_TIMESTAMP if policy == EARLIEST else LATEST_TIMESTAMP
-        asked = tuple(ListOffsetsPartition(each, timestamp) for each in partitions)
-    return ListOffsets(asked, committed)
+    if duration_ms < 0:
+        return request
+    timestamp = max(now_ms - duration_ms, 0)
+    return request.but(partitions=tuple(p.but(timestamp=timestamp) for p in request.partitions))

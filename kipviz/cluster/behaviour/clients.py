@@ -45,7 +45,6 @@ from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import APPLICATIONS, FEATURES, PAUSES, RELEASES, Envelope, World, host_of
 from kipviz.core.watched import Cell
 from kipviz.messages.cluster.releases import knows, lower_version
-from kipviz.messages.logs.list_offsets import with_timestamp
 from kipviz.messages.message import Message
 from kipviz.settings.client_configs import (
     DELIVERY_TIMEOUT_MS,
@@ -101,7 +100,7 @@ class Sending(Behaviour[Send]):
             client = kinds.note_features(client, turn.image.features)
         binary = turn.image.release_of(broker)
         known = knows(binary, request)
-        request = with_timestamp(lower_version(binary, request), turn.now_ms)
+        request = kinds.at_clock(client, lower_version(binary, request), turn.now_ms)
         sender, request = kinds.note_sent(client, request, broker)
         app = binding.settle(app.with_client(sender), turn.client_rules)
         turn.applications = turn.applications.set(name, app)

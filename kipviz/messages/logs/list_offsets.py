@@ -22,21 +22,13 @@ _FIRST_VERSION = {
     LATEST_TIERED_TIMESTAMP: 9,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP: 11,
 }
-# The request is for a timestamp, which is in `timestamp_ms`.
-BY_TIME = 0
 
 
 class ListOffsetsPartition(Value, frozen=True):
-    """A partition of a ListOffsets request, and what is asked: a place in its log (a negative number), or a timestamp.
-
-    `duration_ms` is that of auto.offset.reset=by_duration, and not part of the message: the requested timestamp
-    (`timestamp_ms`) is that long before the moment in which the request is sent, by the clock of the client.
-    """
+    """A partition of a ListOffsets request, and what is asked: a timestamp in ms, or a place in its log (negative)."""
 
     partition: str
     timestamp: int
-    duration_ms: int = -1
-    timestamp_ms: int = NO_TIMESTAMP
 
 
 class ListOffsets(Message, frozen=True):
@@ -79,19 +71,3 @@ def is_supported(timestamp: int, version: int) -> bool:
     Source: ReplicaManager.isListOffsetsTimestampUnsupported.
     """
     return timestamp >= 0 or version >= _FIRST_VERSION.get(timestamp, version + 1)
-
-
-def with_timestamp(request: Message, now_ms: int) -> Message:
-    """Return a request with the timestamp to send now, also when it is sent again.
-
-    Source: AutoOffsetResetStrategy.timestamp.
-    """
-    if not isinstance(request, ListOffsets):
-        return request
-    return request.but(partitions=tuple(_set_time(each, now_ms) for each in request.partitions))
-
-
-def _set_time(asked: ListOffsetsPartition, now_ms: int) -> ListOffsetsPartition:
-    if asked.duration_ms < 0:
-        return asked
-    return asked.but(timestamp_ms=max(now_ms - asked.duration_ms, 0))

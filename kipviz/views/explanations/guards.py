@@ -50,7 +50,6 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import OffsetDeleteResponse
 from kipviz.messages.groups.several_groups import groups_of, names_several
 from kipviz.messages.logs.list_offsets import (
-    BY_TIME,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP,
     LATEST_TIERED_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -249,12 +248,13 @@ def _list_offsets(message: ListOffsets) -> Iterator[Guard]:
     for asked in message.partitions:
         wanted = {
             LATEST_TIMESTAMP: "the end",
-            BY_TIME: f"what is not older than {ms(asked.timestamp_ms)}",
             MAX_TIMESTAMP: "the record with the highest timestamp",
             LATEST_TIERED_TIMESTAMP: "what is in tiered storage",
             EARLIEST_PENDING_UPLOAD_TIMESTAMP: "what is not yet in tiered storage",
         }
         where = wanted.get(asked.timestamp, "the beginning")
+        if asked.timestamp >= 0:
+            where = f"what is not older than {ms(asked.timestamp)}"
         yield "asks for", where if len(message.partitions) == 1 else f"{asked.partition}: {where}"
     yield "isolation", "read_committed" if message.read_committed else "read_uncommitted"
 

@@ -77,12 +77,7 @@ def _encode_request(m: model.ListOffsets, _: Around) -> Struct:
     asked = (
         (
             each.partition,
-            {
-                "PartitionIndex": index_of(each.partition),
-                "Timestamp": each.timestamp_ms
-                if each.timestamp == model.BY_TIME
-                else each.timestamp,
-            },
+            {"PartitionIndex": index_of(each.partition), "Timestamp": each.timestamp},
         )
         for each in m.partitions
     )
@@ -98,17 +93,11 @@ def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.ListOffse
     committed = bool(fields.get("IsolationLevel", 0))
     rejected = reject_parts(fields, incoming)
     asked = tuple(
-        _decode_part(partition, part["Timestamp"])
+        model.ListOffsetsPartition(partition, part["Timestamp"])
         for partition, part in incoming.parts_of(fields["Topics"])
         if partition not in rejected
     )
     return (model.ListOffsets(asked, committed),) if asked else ()
-
-
-def _decode_part(partition: str, time: int) -> model.ListOffsetsPartition:
-    if time < 0:
-        return model.ListOffsetsPartition(partition, time)
-    return model.ListOffsetsPartition(partition, model.BY_TIME, timestamp_ms=time)
 
 
 def reject_parts(fields: Struct, incoming: Incoming) -> dict[str, Errors]:
