@@ -32,6 +32,8 @@ TABS = {
     "notebooks": "Notebooks",
     **{name: title for name, (_, title) in PAPERS.items()},
 }
+# What a script says to tsc and to its readers: types, and the sentences above functions.
+TYPES = re.compile(r"(?ms)^ */\*\*(?:(?!\*/).)*\*/\n|/\*\*(?:(?!\*/).)*\*/ ?")
 # No other host is contacted; only the worker compiles WebAssembly. The one style sheet that is no file of the site is
 # the stepper's, by its hash.
 POLICY = (
@@ -55,6 +57,12 @@ WORDS_A_MINUTE, SECONDS_A_STEP = 180, 2
 LEVELS = ((35, "short"), (80, "medium"), (10**9, "long"))
 
 
+def asset_text(asset: Path) -> str:
+    """Return a file of `ASSETS` as a browser gets it: a script without its types."""
+    text = asset.read_text(encoding="utf-8")
+    return TYPES.sub("", text) if asset.suffix in (".js", ".mjs") else text
+
+
 def build(root: Path, into: Path, fetched: Path, stories: Iterable[Scenario] = LIBRARY) -> int:
     """Write the whole site into a folder, which is created again; return the number of stories.
 
@@ -68,7 +76,7 @@ def build(root: Path, into: Path, fetched: Path, stories: Iterable[Scenario] = L
     for folder in ("story", "runs", "pictures"):
         (into / folder).mkdir(parents=True)
     for file in sorted(ASSETS.iterdir()):
-        shutil.copyfile(file, into / file.name)
+        _write(into / file.name, asset_text(file))
     shutil.copyfile(MODULE, into / MODULE.name)
     runtime.lay_out(fetched, into / "runtime")
     cards, ends = [], {}

@@ -20,7 +20,7 @@ from kipviz.campaigns.loop import LoopCampaign
 from kipviz.core.links.linkcode import PATTERN
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.site import lite, runtime
-from kipviz.site.build import ASSETS, card, stored_run, story_page
+from kipviz.site.build import ASSETS, asset_text, card, stored_run, story_page
 from kipviz.site.desk import Desk, bake, compare, search
 from kipviz.site.packing import pack
 from kipviz.site.papers import html_of
@@ -121,8 +121,8 @@ def test_the_gallery_does_not_tell_how_a_story_with_a_question_ends_and_finds_it
 def bytes_until_drawn(name: str, baked: str) -> int:
     """Everything that a story's page loads before it steps, each file as a host with gzip sends it."""
     first, _ = stored_run(name, json.loads(baked)).values()
-    files = [ASSETS / file for file in ("site.css", "story.js", "unpack.js")] + [MODULE]
-    texts = [story_page(scenario(name)), first, *(file.read_text() for file in files)]
+    files = [asset_text(ASSETS / file) for file in ("site.css", "story.js", "unpack.js")]
+    texts = [story_page(scenario(name)), first, *files, MODULE.read_text("utf-8")]
     return sum(len(gzip.compress(text.encode(), 6, mtime=0)) for text in texts)
 
 
@@ -138,6 +138,17 @@ def check_stored_runs(names) -> None:
     for name, told in zip(names, in_node(words, lines), strict=True):
         assert json.loads(told) == json.loads(baked[name]), name
         assert list(json.loads(told)) == list(json.loads(baked[name]))
+
+
+def test_a_script_is_served_without_its_types_and_is_else_the_same(tmp_path):
+    for name in ("story.js", "unpack.js", "gallery.js", "sw.js", "worker.mjs"):
+        text = asset_text(ASSETS / name)
+        assert "/**" not in text
+        typed = re.sub(r"(?s)/\*\*.*?\*/ ?", "", (ASSETS / name).read_text("utf-8"))
+        assert text.split() == typed.split()
+        script = tmp_path / f"{name}.mjs"
+        script.write_text(text, encoding="utf-8")
+        in_node(["--check", str(script)], [])
 
 
 @pytest.mark.slow

@@ -98,13 +98,17 @@ def test_every_source_file_can_be_read_in_one_sitting():
     assert long == {}
 
 
-def imports() -> dict[str, set[str]]:
-    """Each source file of the page, with the source files that it imports."""
+def imports(what: str = "import") -> dict[str, set[str]]:
+    """Each source file of the page, with the source files that it imports; `what` is a pattern of the first word."""
     found = {}
-    for path in (FRONT / "src").rglob("*.js"):
-        names = re.findall(r'^import .*?from "(\.[^"]+)"', path.read_text("utf-8"), re.MULTILINE)
-        inside = [(path.parent / name).resolve().relative_to(FRONT / "src") for name in names]
-        found[path.relative_to(FRONT / "src").as_posix()] = {name.as_posix() for name in inside}
+    root = FRONT / "src"
+    for path in root.rglob("*.js"):
+        names = re.findall(
+            rf'^(?:{what}) .*? from "(\.[^"]+)"', path.read_text("utf-8"), re.MULTILINE
+        )
+        files = [(path.parent / name).resolve() for name in names]
+        inside = {file.relative_to(root).as_posix() for file in files if root in file.parents}
+        found[path.relative_to(root).as_posix()] = inside
     return found
 
 
@@ -121,7 +125,7 @@ def test_a_source_file_imports_only_its_own_room_and_rooms_before_it():
     place = {room: n for n, room in enumerate(ROOMS)}
     upward = [
         (name, other)
-        for name, others in imports().items()
+        for name, others in imports(r"import|/\*\* @import").items()
         for other in others
         if place.get(other.split("/")[0], len(ROOMS)) > place.get(name.split("/")[0], len(ROOMS))
     ]
@@ -135,10 +139,28 @@ def test_no_source_file_imports_itself_through_others():
     assert left == {}
 
 
+def test_every_value_of_the_page_has_a_type_and_what_may_be_missing_is_tested():
+    options = json.loads((FRONT / "tsconfig.json").read_text("utf-8"))["compilerOptions"]
+    assert options["strict"]
+    assert [name for name, value in options.items() if value is False] == []
+    loose = [
+        (path.name, found)
+        for path in (FRONT / "src").rglob("*.js")
+        for found in re.findall(r"@ts-\w+|\{[^}\n]*(?:\bany\b|\*)[^}\n]*\} ", _comments(path))
+    ]
+    assert loose == []
+
+
+def _comments(path: Path) -> str:
+    return "\n".join(re.findall(r"/\*\*.*?\*/", path.read_text("utf-8"), re.DOTALL)).replace(
+        "/**", ""
+    )
+
+
 def test_the_names_that_the_bundler_shortens_are_in_no_payload():
     found = re.search(r'const plain = "([^"]+)"', (FRONT / "build.mjs").read_text("utf-8"))
     assert found
-    writers = [*WIDGETS.glob("*.py"), *(WIDGETS.parent / "views").rglob("*.py")]
+    writers = [*WIDGETS.rglob("*.py"), *(WIDGETS.parent / "views").rglob("*.py")]
     written = set(re.findall(r'"(\w+)":', "".join(path.read_text("utf-8") for path in writers)))
     assert written & {"steps", "messages", "choices"}
     assert written & set(found[1].split()) == set()

@@ -2,21 +2,23 @@
 const box = /** @type {HTMLInputElement} */ (document.getElementById("find"));
 const items = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[data-words]")]);
 const picks = /** @type {HTMLSelectElement[]} */ ([...document.querySelectorAll("select[data-filter]")]);
-const count = document.getElementById("count");
+const count = /** @type {HTMLElement} */ (document.getElementById("count"));
+/** @param {HTMLSelectElement} pick */
+const called = (pick) => pick.dataset.filter ?? "";
 function filter() {
   const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
   let seen = 0;
   for (const item of items) {
-    const fits = words.every((word) => item.dataset.words.includes(word)) && picks.every((pick) => !pick.value || (item.dataset[pick.dataset.filter] ?? "").split("|").includes(pick.value));
+    const fits = words.every((word) => item.dataset.words?.includes(word)) && picks.every((pick) => !pick.value || (item.dataset[called(pick)] ?? "").split("|").includes(pick.value));
     item.hidden = !fits;
     if (fits) seen++;
   }
   count.textContent = `${seen} of ${items.length}`;
-  const asked = new URLSearchParams([["q", box.value], ...picks.map((pick) => [pick.dataset.filter, pick.value])].filter(([, value]) => value));
+  const asked = new URLSearchParams([["q", box.value], ...picks.map((pick) => [called(pick), pick.value])].filter(([, value]) => value));
   history.replaceState(null, "", asked.size ? `?${asked}` : location.pathname);
 }
 const asked = new URLSearchParams(location.search);
 box.value = asked.get("q") ?? "";
-for (const pick of picks) pick.value = asked.get(pick.dataset.filter) ?? "";
+for (const pick of picks) pick.value = asked.get(called(pick)) ?? "";
 for (const one of [box, ...picks]) one.addEventListener("input", filter);
 filter();

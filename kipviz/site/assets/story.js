@@ -3,16 +3,23 @@
 import stepper from "./stepper.js";
 import { unpack, whole } from "./unpack.js";
 
-/** @type {(id: string) => any} */
-const $ = (id) => document.getElementById(id);
+/** @import { Payload } from "../../widgets/front/types/payload" */
+/** @import { Calls, Command, FileWish, Rest, Run, Shown, Waiting, Word } from "../../widgets/front/types/site" */
+
+/** @param {string} id */
+const $ = (id) => /** @type {HTMLElement & { value: string }} */ (document.getElementById(id));
 const root = new URL("./", import.meta.url);
 const page = document.body.dataset;
-/** @type {any} */
+/** @type {Window & { laps?: Record<string, number>, model?: Model }} */
 const shared = window; // what tests and a console read of this page
+/** @type {Record<string, number>} */
 const laps = (shared.laps = {});
+/** @param {string} name */
 const lap = (name) => (laps[name] ??= Math.round(performance.now()));
 // A stepper draws when it knows its width, which it is told with the next frame.
+/** @param {string} name */
 const lapDrawn = (name) => requestAnimationFrame(() => requestAnimationFrame(() => lap(name)));
+/** @param {number} n */
 const MB = (n) => `${Math.round(n / 1e6)} MB`;
 // What is not on this page is on no page: the model stays until the tab is closed.
 const BLANK = { branches: [], selection: {}, answers: {}, revealed: [], reached: [], score: {}, all_lanes: false, presenter: false, views: {}, tool: "", tree: {}, notice: "", command: {}, answer: {}, step: 0, branch: 0, lines: [0, 0] };
@@ -21,9 +28,13 @@ const BLANK = { branches: [], selection: {}, answers: {}, revealed: [], reached:
 
 class Distant {
   constructor() {
-    /** @type {((data: any) => void) | undefined} */
+    /** @type {((data: Word) => void) | undefined} */
     this.onword = undefined;
+    /** @type {Map<number, Waiting>} */
     this.waiting = new Map();
+    /** @type {Worker | null} */
+    this.worker = null;
+    this.memory = 0;
     this.number = 0;
   }
   start() {
@@ -36,23 +47,35 @@ class Distant {
     worker.onerror = (event) => this.heard({ ready: false, wrong: event.message || "the worker could not start" });
     return worker;
   }
+  /** @param {Word} data */
   heard(data) {
-    const wait = this.waiting.get(data.id);
+    const id = data.id ?? 0;
+    const wait = this.waiting.get(id);
     if (data.memory) this.memory = data.memory;
     if (wait) {
-      this.waiting.delete(data.id);
-      if (data.wrong === undefined) wait.take(JSON.parse(data.told));
+      this.waiting.delete(id);
+      if (data.wrong === undefined) wait.take(/** @type {never} */ (JSON.parse(data.told ?? "null")));
       else wait.refuse(new Error(data.wrong));
     } else this.onword?.(data);
   }
+  /**
+   * @template {keyof Calls} Name
+   * @param {Name} what
+   * @param {...string} args
+   * @returns {Promise<Calls[Name]>}
+   */
   call(what, ...args) {
-    this.start();
+    const worker = this.start();
     const id = ++this.number;
     return new Promise((take, refuse) => {
       this.waiting.set(id, { take, refuse });
-      this.worker.postMessage({ id, do: what, args });
+      worker.postMessage({ id, do: what, args });
     });
   }
+  /**
+   * @param {string} what
+   * @param {...(string | number)} args
+   */
   post(what, ...args) {
     this.start().postMessage({ do: what, args });
   }
@@ -65,6 +88,10 @@ class Distant {
 }
 
 const python = new Distant();
+/**
+ * @param {string} words
+ * @param {string} [kind]
+ */
 const state = (words, kind = "") => {
   $("state").textContent = words;
   $("state").dataset.kind = kind;
@@ -73,7 +100,7 @@ python.onword = (data) => {
   if (data.ready === false) state(`The model could not start: ${data.wrong}. The stored run still steps.`, "wrong");
   if (data.ready) {
     lap("model");
-    state(`The model answers (${MB(data.memory)}).`, "ready");
+    state(`The model answers (${MB(data.memory ?? 0)}).`, "ready");
   }
   if (data.answer && shown) {
     shown.set("answer", JSON.parse(data.answer));
@@ -85,32 +112,53 @@ python.onword = (data) => {
 // --- what stands in for Jupyter --------------------------------------------------------------------------
 
 class Model {
+  /** @param {Shown & typeof BLANK} values */
   constructor(values) {
+    /** @type {Record<string, unknown> & Shown & typeof BLANK} */
     this.values = values;
+    /** @type {Map<string, Array<(told?: unknown) => void>>} */
     this.heard = new Map();
+    /** @type {number | undefined} */
+    this.asked = undefined;
+    this.later = 0;
   }
+  /** @param {string} name */
   get(name) {
     return this.values[name];
   }
+  /**
+   * @param {string} name
+   * @param {unknown} value
+   */
   set(name, value) {
     if (this.values[name] === value) return;
-    this.values[name] = value;
+    Object.assign(this.values, { [name]: value });
     for (const listener of [...(this.heard.get(`change:${name}`) ?? [])]) listener();
   }
+  /**
+   * @param {string} name
+   * @param {(told?: unknown) => void} listener
+   */
   on(name, listener) {
     this.heard.set(name, [...(this.heard.get(name) ?? []), listener]);
   }
+  /**
+   * @param {string} name
+   * @param {(told?: unknown) => void} listener
+   */
   off(name, listener) {
     this.heard.set(name, (this.heard.get(name) ?? []).filter((other) => other !== listener));
   }
+  /** @param {unknown} content */
   tell(content) {
     for (const listener of [...(this.heard.get("msg:custom") ?? [])]) listener(content);
   }
+  /** @param {FileWish} wish */
   send({ do: what, id, what: kind, branch, step }) {
     if (what === "file") python.post("file", id, kind, branch, step);
   }
   save_changes() {
-    const { command } = this.values;
+    const command = /** @type {Command} */ (this.values.command);
     if (command.id !== undefined && (command.do === "stop" || command.id !== this.asked)) {
       this.asked = command.id;
       if (command.do === "stop") python.post("stop");
@@ -119,46 +167,53 @@ class Model {
         (error) => this.set("answer", { id: command.id, error: error.message }),
       );
     }
-    this.later ??= setTimeout(() => this.follow(), 150); // a browser refuses an address that changes too often
+    this.later ||= setTimeout(() => this.follow(), 150); // a browser refuses an address that changes too often
   }
   follow() {
     const { step, branch, payload } = this.values;
-    this.later = null;
+    this.later = 0;
     if (shown !== this) return; // another run has been opened meanwhile
     const under = design && design !== bakedUnder ? `design=${encodeURIComponent(design)}&` : "";
-    const here = branch || payload.left || linked ? location.hash : `#${under}step=${step}`;
+    const here = branch || "left" in payload || linked ? location.hash : `#${under}step=${step}`;
     if (here !== location.hash && here) history.replaceState(null, "", here);
   }
 }
 
+/** @type {Model | null} */
 let shown = null;
+/** @type {(() => void) | null} */
 let close = null;
 let linked = "";
+/** @type {Promise<unknown>} */
 let opened = Promise.resolve();
 let design = "";
 let bakedUnder = "";
 
+/** @param {Shown} told */
 function show(told) {
   close?.();
-  shown = shared.model = new Model({ ...BLANK, ...told });
+  const model = (shown = shared.model = new Model({ ...BLANK, ...told }));
   $("stepper").replaceChildren();
-  close = stepper.render({ model: shown, el: $("stepper") });
+  close = stepper.render({ model, el: $("stepper") });
   /** @type {HTMLElement | null} */ ($("stepper").querySelector(".kv"))?.focus({ preventScroll: true });
   // The title as the stepper shows it: with the outcome only when the question was answered.
   const entitle = () => {
-    const heading = $("stepper").querySelector("h2")?.textContent || told.payload.untold || told.payload.title;
+    const heading = $("stepper").querySelector("h2")?.textContent || ("untold" in told.payload && told.payload.untold) || told.payload.title;
     document.title = `${heading} · kipviz`;
     $("title").textContent = heading;
   };
   entitle();
-  shown.on("change:revealed", () => queueMicrotask(entitle)); // the stepper writes its title first
+  model.on("change:revealed", () => queueMicrotask(entitle)); // the stepper writes its title first
 }
 
-/** Shows another payload of the same run; where its reader stands and what is open stay. */
+/**
+ * Shows another payload of the same run; where its reader stands and what is open stay.
+ * @param {Payload} payload
+ */
 function exchange(payload) {
-  const { values, asked } = shown;
-  show({ ...values, payload });
-  shown.asked = asked;
+  const before = shown;
+  show({ ...before?.values, payload });
+  if (shown) shown.asked = before?.asked;
 }
 
 const place = () => {
@@ -169,17 +224,19 @@ const wantedDesign = () => new URLSearchParams(location.hash.slice(1).replaceAll
 const isLink = () => /^#kv\d+\./.test(location.hash);
 const name = page.story || decodeURIComponent(new URLSearchParams(location.search).get("story") ?? "") || (location.pathname.match(/\/story\/([^/]+)\.html$/)?.[1] ?? "");
 
+/** @param {string} part */
 async function stored(part) {
   const answer = await fetch(new URL(`runs/${name}${part}.json`, root));
   if (!answer.ok) throw new Error(String(answer.status));
   return unpack(await answer.json());
 }
 
+/** @param {string} text */
 async function openLink(text) {
   linked = text;
   state("The model is loading; it then opens the shared step …");
   const told = await python.call("link", text);
-  show(told);
+  show({ ...told });
   design = told.payload.design.name;
   $("design").value = design;
   lap("link");
@@ -187,6 +244,7 @@ async function openLink(text) {
   else state(`The model answers (${MB(python.memory)}).`, "ready");
 }
 
+/** @param {string} wanted */
 async function openStory(wanted) {
   const told = await python.call("open", name, wanted);
   design = told.payload.design.name;
@@ -195,6 +253,7 @@ async function openStory(wanted) {
 
 // --- the page's own controls -------------------------------------------------------------------------------
 
+/** @param {() => Promise<unknown>} work */
 const attempt = async (work) => {
   try {
     await work();
@@ -207,7 +266,7 @@ $("share").onclick = () => attempt(async () => {
   const field = /** @type {HTMLInputElement | null} */ ($("stepper").querySelector(".kv-link-text"));
   let link = field?.value;
   if (!link) {
-    if (!field?.offsetParent) shown.set("tool", "share");
+    if (!field?.offsetParent) shown?.set("tool", "share");
     for (let n = 0; n < 20 && !link; n++) {
       await new Promise((go) => setTimeout(go, 60));
       link = /** @type {HTMLInputElement | null} */ ($("stepper").querySelector(".kv-link-text"))?.value;
@@ -226,8 +285,9 @@ $("share").onclick = () => attempt(async () => {
 $("design").onchange = () => attempt(async () => {
   state("The model plays the story …");
   linked = "";
-  opened = openStory($("design").value);
-  show(await opened);
+  const run = openStory($("design").value);
+  opened = run;
+  show({ ...(await run) });
   state(`The model answers (${MB(python.memory)}).`, "ready");
 });
 $("compare").onclick = () => attempt(async () => {
@@ -265,25 +325,26 @@ $("stop").onclick = () => searching.end();
 // --- begin ---------------------------------------------------------------------------------------------
 
 async function begin() {
+  /** @type {Run | null} */
   let told = null;
   if (name) {
     try {
-      told = { payload: await stored(""), step: place() };
+      told = { payload: /** @type {Payload} */ (await stored("")), step: place() };
     } catch {
       state("The stored run is not here; the model plays the story …");
     }
   }
   if (told && !isLink()) {
-    show(told);
+    show({ ...told });
     lapDrawn("drawn");
     design = bakedUnder = told.payload.design.name;
   }
   // The run is drawn; the rest of it comes, and the model loads behind it.
   await new Promise((go) => requestAnimationFrame(() => setTimeout(go, 50)));
   let complete = false;
-  if (shown) {
+  if (shown && told) {
     try {
-      told.payload = whole(told.payload, await stored(".rest"));
+      told.payload = whole(told.payload, /** @type {Rest} */ (await stored(".rest")));
       complete = true;
       exchange(told.payload);
       lapDrawn("whole");
@@ -299,15 +360,17 @@ async function begin() {
     const other = wanted && wanted !== bakedUnder;
     state(other ? `The model is loading (8 MB, once); it then plays the story under ${wanted}.` : "The model is loading (8 MB, once). The run already steps.");
     const at = place();
-    opened = openStory(other ? wanted : "");
+    let run = openStory(other ? wanted : "");
+    opened = run;
     let refused = "";
-    const fresh = await opened.catch((error) => {
+    const fresh = await run.catch((error) => {
       refused = error.message;
-      return (opened = openStory(""));
+      opened = run = openStory("");
+      return run;
     });
     if (other && !refused) show({ ...fresh, step: at });
-    else if (!complete) shown ? exchange(fresh.payload) : show(fresh);
-    else if (JSON.stringify(fresh.payload) !== JSON.stringify(told.payload)) throw new Error("The stored run is of another version of the model: load this page again.");
+    else if (!complete) shown ? exchange(fresh.payload) : show({ ...fresh });
+    else if (JSON.stringify(fresh.payload) !== JSON.stringify(told?.payload)) throw new Error("The stored run is of another version of the model: load this page again.");
     lap("opened");
     if (refused) state(`This is the story under ${design}: ${refused}`, "wrong");
     else state(`The model answers (${MB(python.memory)}).`, "ready");
@@ -316,7 +379,7 @@ async function begin() {
   for (const id of ["design", "other"]) $(id).replaceChildren(...names.map((one) => new Option(one, one)));
   if (design && !names.includes(design)) $("design").append(new Option(design, design));
   $("design").value = design;
-  $("other").value = names.find((one) => one !== design && (page.designs ?? "").split(" ").includes(one)) ?? names.find((one) => one !== design);
+  $("other").value = names.find((one) => one !== design && (page.designs ?? "").split(" ").includes(one)) ?? names.find((one) => one !== design) ?? "";
   for (const one of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll(".tools [disabled]"))) one.disabled = false;
   // What the model was made of is kept now, for a visit without a network.
   if ("serviceWorker" in navigator) await navigator.serviceWorker.register(new URL("sw.js", root)).catch(() => {});

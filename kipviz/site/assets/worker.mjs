@@ -3,6 +3,9 @@
 // @ts-expect-error: the build of the site puts Pyodide here
 import { loadPyodide } from "./runtime/pyodide.mjs";
 
+/** @import { Desk } from "../../widgets/front/types/site" */
+
+/** @param {string} name */
 const bytes = async (name) => {
   const answer = await fetch(new URL(name, import.meta.url));
   if (!answer.ok) throw new Error(`${name} could not be loaded (${answer.status})`);
@@ -24,9 +27,16 @@ async function start() {
 const started = start();
 let working = false;
 
-/** The last line of a Python error is its sentence. */
-const sentence = (error) => String(error?.message ?? error).trim().split("\n").at(-1).replace(/^[\w.]*(Error|Unplayable|Exception|BadLink|Unknown\w*|Bad\w*|NotEnabled): /, "");
+/**
+ * The last line of a Python error is its sentence.
+ * @param {unknown} error
+ */
+const sentence = (error) => (String(error instanceof Error ? error.message : error).trim().split("\n").at(-1) ?? "").replace(/^[\w.]*(Error|Unplayable|Exception|BadLink|Unknown\w*|Bad\w*|NotEnabled): /, "");
 
+/**
+ * @param {Desk} desk
+ * @param {string} first
+ */
 async function work(desk, first) {
   let said = first;
   working = JSON.parse(said).busy !== undefined;

@@ -3,19 +3,29 @@
 
 import { Cards } from "./cards/cards.js";
 import { Keyed, aria, h, s, show, text } from "./dom/dom.js";
-import { Frame, cardsOf, lanesButton, lanesOf } from "./frame/frame.js";
+import { Frame } from "./frame/frame.js";
+import { cardsOf, lanesButton, lanesOf } from "./frame/lanes.js";
 import { DesignChip, Verdicts } from "./frame/header.js";
-import { Lines, backward, onward, titleOf } from "./lines/line.js";
+import { backward, onward, titleOf } from "./lines/line.js";
+import { Lines } from "./lines/lines.js";
 import { Overview } from "./drawing/overview.js";
 import { Drawer } from "./frame/panels.js";
-import { Sentence } from "./drawing/sentence.js";
 import { Sequence } from "./drawing/sequence.js";
-import { Transport } from "./frame/transport.js";
 import { STATE_MARK, STATE_WORD } from "./dom/words.js";
+
+/** @import { Grain, Selection } from "../types/app" */
+/** @import { Model } from "../types/page" */
+/** @import { ApartRow } from "../types/parts" */
+/** @import { Difference, Lane, Message, Payload, VerdictInfo } from "../types/payload" */
 
 const MARKED_ROWS = 80; // how far above the cursor differences are marked in the diagrams
 
 class Side {
+  /**
+   * @param {Compare} frame
+   * @param {Payload} payload
+   * @param {string} which
+   */
   constructor(frame, payload, which) {
     this.frame = frame;
     this.payload = payload;
@@ -31,6 +41,7 @@ class Side {
     this.words = h("p.kv-side-say");
     this.mark = h("span.kv-differs");
     this.said = h("div.kv-side-words", this.mark, this.words);
+    /** @type {HTMLSelectElement} */
     this.branch = h("select.kv-branch", { label: `branch on the ${which}`, onchange: () => frame.showLine(this.number, Number(this.branch.value)) }, ...this.lines.ids.map((id) => h("option", { value: id }, id ? `↳ ${this.lines.get(id).name}` : "main")));
     this.branch.value = String(this.line.id);
     show(this.branch, this.lines.ids.length > 1 && frame.model.get("lines") !== undefined);
@@ -49,10 +60,19 @@ class Side {
     this.apart = new Keyed(layer, (row) => this.drawRow(row));
   }
 
+  /** @param {Lane[]} lanes */
   layout(lanes) {
     this.sequence.layout(this.line, lanes);
   }
 
+  /**
+   * @param {number} step
+   * @param {number} since
+   * @param {Grain} grain
+   * @param {string} differs
+   * @param {Lane[]} lanes
+   * @param {ApartRow[]} rows
+   */
   draw(step, since, grain, differs, lanes, rows) {
     const { line } = this;
     this.sequence.update(line, step, since);
@@ -67,7 +87,10 @@ class Side {
     this.overview.update(step);
   }
 
-  /** A row of the diagram that is not the same on both sides: a rhombus and a word, or a gap. */
+  /**
+   * A row of the diagram that is not the same on both sides: a rhombus and a word, or a gap.
+   * @param {ApartRow} told
+   */
   drawRow({ mark, top, bottom, waits }) {
     const y = (top + bottom) / 2;
     const words = waits ? "waits" : mark === "!" ? "differs" : "only here";
@@ -82,14 +105,20 @@ class Side {
     );
   }
 
+  /** @param {string} part */
   name(part) {
     return this.frame.name(`${this.which}-${part}`);
   }
 
+  /**
+   * @template Made
+   * @param {() => Made} act
+   */
   guard(act) {
     return this.frame.guard(act);
   }
 
+  /** @param {number} step */
   go(step) {
     this.frame.goSide(this.number, step);
   }
@@ -98,23 +127,33 @@ class Side {
     this.frame.focus();
   }
 
+  /** @param {Selection | null} selection */
   select(selection) {
     this.frame.keep({ selection: selection ? { ...selection, side: this.which } : {} });
     this.frame.draw();
   }
 
+  /** @param {Message} message */
   pickMessage(message) {
     this.select({ kind: "message", id: message.id });
   }
 
+  /**
+   * @param {string} kind
+   * @param {string} id
+   */
   isSelected(kind, id) {
     const chosen = this.frame.selection;
     return chosen.kind === kind && chosen.id === id && chosen.side === this.which;
   }
 }
 
-/** Properties in rows, the two sides in columns: now, and at the end of the run. */
+/**
+ * Properties in rows, the two sides in columns: now, and at the end of the run.
+ * @extends {Drawer<Compare>}
+ */
 class VerdictTable extends Drawer {
+  /** @param {Compare} app */
   constructor(app) {
     super(app, { name: "verdicts", title: "verdicts side by side", key: "r" });
     this.body = h("tbody");
@@ -128,6 +167,11 @@ class VerdictTable extends Drawer {
     this.body.replaceChildren(...[...names].map(([name, sentence]) => this.row(name, sentence, sides)));
   }
 
+  /**
+   * @param {string} name
+   * @param {string} sentence
+   * @param {Side[]} sides
+   */
   row(name, sentence, sides) {
     const now = sides.map((side) => side.verdicts.alive.find((v) => v.property === name));
     const end = sides.map(({ line }) => line.liveVerdicts.at(line.last).find((v) => v.property === name));
@@ -138,6 +182,7 @@ class VerdictTable extends Drawer {
   }
 }
 
+/** @param {VerdictInfo | undefined} verdict */
 function words(verdict) {
   if (!verdict) return "not asked";
   return `${STATE_MARK[verdict.state] ?? ""} ${STATE_WORD[verdict.state] ?? verdict.state}${verdict.reason ? `: ${verdict.reason}` : ""}`;
@@ -149,12 +194,20 @@ export class Compare extends Frame {
    * @param {import("../types/payload").Comparison} payload
    */
   constructor(model, payload) {
-    super(model, `Comparison: ${payload.title}`);
+    super(model, `Comparison: ${payload.title}`, payload.left);
     this.payload = payload;
     this.pairs = payload.pairs;
     this.differences = payload.differences;
     this.standAt(model.get("step") ?? 0);
-    this.allLanes = Boolean(model.get("all_lanes"));
+    /** @type {Side} */
+    this.left = new Side(this, payload.left, "left");
+    /** @type {Side} */
+    this.right = new Side(this, payload.right, "right");
+    this.tops = new Float64Array(); // of each pair, where its row begins
+    this.ends = payload.bigs.map((big) => big.to - 1);
+    this.lanes = lanesButton(this, payload.left);
+    this.header = h("header.kv-header", h("h2", payload.title));
+    this.only = h("button.kv-lanes-button", { title: "only cards that differ or changed, or all of them (d)", onclick: () => this.toggleOnly() }, "only what differs");
     this.build();
     this.hear("step", () => this.heardStep());
     this.hear("notice", () => this.heardNotice());
@@ -163,38 +216,36 @@ export class Compare extends Frame {
   }
 
   build() {
-    const { payload } = this;
-    this.left = new Side(this, payload.left, "left");
-    this.right = new Side(this, payload.right, "right");
-    this.transport = new Transport(this, this.player);
     this.transport.hideBranches();
-    this.sentence = new Sentence(this);
-    this.lanes = lanesButton(this, payload.left);
     this.drawers = [new VerdictTable(this)];
     this.transport.addTools(this.drawers.map((drawer) => drawer.button), []);
+    /**
+     * @param {string} name
+     * @param {string} sign
+     * @param {string} title
+     * @param {() => unknown} act
+     */
     const jump = (name, sign, title, act) => h("button", { class: `kv-chip ${name}`, title, label: title, onclick: act }, h("span", { "aria-hidden": "true" }, sign));
     const { length } = this.differences;
     const first = jump("kv-first-difference", "◇", "first difference (1)", () => this.press(1));
     first.append(h("span", length ? `${length} ${length === 1 ? "difference" : "differences"}, the first at ${this.differences[0].at}` : "no difference"));
-    this.jumps = [first, jump("kv-previous-difference", "◇ ↑", "previous difference (I)", () => this.marked(-1)), jump("kv-next-difference", "◇ ↓", "next difference (i)", () => this.marked(1))];
-    for (const button of this.jumps) button.disabled = !length;
-    this.only = h("button.kv-lanes-button", { title: "only cards that differ or changed, or all of them (d)", onclick: () => this.toggleOnly() }, "only what differs");
+    const jumps = [first, jump("kv-previous-difference", "◇ ↑", "previous difference (I)", () => this.marked(-1)), jump("kv-next-difference", "◇ ↓", "next difference (i)", () => this.marked(1))];
+    for (const button of jumps) button.disabled = !length;
     this.root.classList.add("kv-comparison");
     this.toggleOnly();
-    this.header = h("header.kv-header", h("h2", payload.title), ...this.jumps, h("span.kv-space"), this.only, this.lanes.button);
+    this.header.append(...jumps, h("span.kv-space"), this.only, this.lanes.button);
     this.root.append(
       this.header,
       this.transport.element,
       this.audience?.element ?? "",
       this.transport.more,
-      this.makeHelp(payload.left.spec_line),
+      this.help.element,
       ...this.drawers.map((drawer) => drawer.element),
       h("div.kv-sides", this.left.element, this.right.element),
       this.sentence.element,
       h("div.kv-strips", this.left.overview.element, this.right.overview.element),
     );
     this.transport.drawPlay(false, this.player.perSecond);
-    this.ends = payload.bigs.map((big) => big.to - 1);
   }
 
   // -- drawing ----------------------------------------------------------------------------------------
@@ -221,7 +272,7 @@ export class Compare extends Frame {
     const sides = [this.left, this.right];
     const alike = sides.every((side) => side.mark.hidden && side.words.textContent === this.sentence.told);
     for (const side of sides) show(side.said, !alike);
-    for (const drawer of this.drawers) if (drawer.open) drawer.update();
+    for (const drawer of this.drawers) if (drawer.open) drawer.update(this.left.line, this.at);
     if (!this.audience?.open) return;
     const next = Math.min(this.bigForward(this.at), this.last);
     this.audience.update(this.payload.bigs[this.bigOf(next)], next > this.at);
@@ -238,12 +289,18 @@ export class Compare extends Frame {
     this.lanes.draw(this.allLanes);
   }
 
-  /** The same comparison once more, for another window. */
+  /**
+   * The same comparison once more, for another window.
+   * @param {Model} model
+   */
   twin(model) {
     return new Compare(model, this.payload);
   }
 
-  /** Gives both diagrams the same rows: the higher of two is the height of both. */
+  /**
+   * Gives both diagrams the same rows: the higher of two is the height of both.
+   * @param {Lane[][]} lanes
+   */
   align(lanes) {
     const sides = [this.left, this.right];
     sides.forEach((side, n) => side.layout(lanes[n]));
@@ -276,10 +333,15 @@ export class Compare extends Frame {
     for (const { sequence } of sides) sequence.floor = this.tops[this.at + 1];
   }
 
+  /**
+   * @param {number} at
+   * @param {number} side
+   */
   acts(at, side) {
     return !at || this.pairs[at][side] !== this.pairs[at - 1][side];
   }
 
+  /** @param {number} side */
   rows(side) {
     const rows = [];
     for (let at = Math.max(0, this.at - MARKED_ROWS); at <= this.at; at++) {
@@ -307,6 +369,10 @@ export class Compare extends Frame {
     return this.grain === "big" && this.endsBig(this.at);
   }
 
+  /**
+   * @param {number} side
+   * @param {Difference | undefined} found
+   */
   wordFor(side, found) {
     const mark = this.payload.marks[this.at];
     if (!found) return mark === "~" ? "≈ other name" : "";
@@ -315,6 +381,12 @@ export class Compare extends Frame {
     return mark === "!" ? "◇ differs here" : "<>".includes(mark) ? "◇ only here" : "◇ verdicts differ";
   }
 
+  /**
+   * @param {number} big
+   * @param {number} left
+   * @param {number} right
+   * @param {Difference | undefined} found
+   */
   say(big, left, right, found) {
     const { sentence } = this;
     const one = this.left.line.steps[left];
@@ -342,49 +414,68 @@ export class Compare extends Frame {
     return this.pairs.length - 1;
   }
 
+  /** @param {number} at */
   bigOf(at) {
     return this.payload.bigs.findIndex((big) => big.from <= at && at < big.to);
   }
 
+  /** @param {number} at */
   bigNumber(at) {
     const here = this.bigOf(at);
     return here >= 0 ? here + 1 : this.payload.bigs.filter((big) => big.to <= at).length;
   }
 
+  /** @param {number} at */
   endsBig(at) {
     return this.payload.bigs.some((big) => big.to - 1 === at);
   }
 
+  /** @param {number} at */
   bigForward(at) {
     if (!this.payload.bigs.length) return at + 1;
     const next = this.payload.bigs.find((big) => big.to - 1 > at);
     return next ? onward(next, at) : this.last;
   }
 
+  /** @param {number} at */
   bigBack(at) {
     if (!this.payload.bigs.length) return at - 1;
     const here = this.bigOf(at);
-    return here >= 0 ? backward(this.payload.bigs[here], at) : this.payload.bigs.findLast((big) => big.to - 1 < at)?.to - 1 || 0;
+    return here >= 0 ? backward(this.payload.bigs[here], at) : (this.payload.bigs.findLast((big) => big.to - 1 < at)?.to ?? 1) - 1;
   }
 
-  /** Goes to the n-th difference, counted from 1. */
+  /**
+   * Goes to the n-th difference, counted from 1.
+   * @param {number} n
+   */
   press(n) {
     const found = this.differences[n - 1];
     if (found) this.go(found.at, "small");
   }
 
-  /** Goes to the next or the previous difference. */
+  /**
+   * Goes to the next or the previous difference.
+   * @param {number} way
+   */
   marked(way) {
     const found = way > 0 ? this.differences.find((one) => one.at > this.at) : this.differences.findLast((one) => one.at < this.at);
     if (found) this.go(found.at, "small");
   }
 
+  /**
+   * @param {number} side
+   * @param {number} step
+   */
   goSide(side, step) {
     const found = this.pairs.findIndex((pair) => pair[side] >= step);
     this.go(found < 0 ? this.last : found, "small");
   }
 
-  /** Asks Python to hold other branches together; its answer is another payload. */
+  /**
+   * Asks Python to hold other branches together; its answer is another payload.
+   * @param {number} side
+   * @param {number} id
+   */
   showLine(side, id) {
     const lines = [...this.payload.lines];
     lines[side] = id;

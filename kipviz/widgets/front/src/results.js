@@ -4,8 +4,12 @@ import { h, press } from "./dom/dom.js";
 import { Grid } from "./tables/grid.js";
 import style from "./styles/results.css";
 
+/** @import { ResultAnswer } from "../types/parts" */
+/** @import { BrokenRun } from "../types/payload" */
+
 // So many px has a stepper that is more than its frame.
 const DRAWN = 200;
+/** @type {Array<"ctrlKey" | "metaKey" | "altKey">} */
 const MODIFIERS = ["ctrlKey", "metaKey", "altKey"];
 
 /** Everything that one result shows, and the line that says what became of a wish. */
@@ -14,8 +18,14 @@ class Result {
   constructor(model) {
     this.model = model;
     this.said = h("p.kr-said", { role: "status" });
+    /** @type {HTMLElement | null} */
+    this.opened = null; // the run that had the focus last
+    /** @type {ResizeObserver | null} */
+    this.grown = null;
+    /** @param {ResultAnswer} answer */
     this.heard = (answer) => this.hear(answer);
     this.payload = /** @type {import("../types/payload").ResultPayload} */ (/** @type {unknown} */ (model.get("payload")));
+    /** @param {string} run */
     const ask = (run) => this.ask(run);
     let first = true;
     const parts = this.payload.blocks.map((block) => {
@@ -36,7 +46,9 @@ class Result {
 
   /**
    * What breaks in one sentence, and below it the picture that the stepper would draw.
-   * @param {import("../types/payload").BrokenRun} block
+   * @param {BrokenRun} block
+   * @param {boolean} opened
+   * @param {(run: string) => void} ask
    */
   counterexample(block, opened, ask) {
     const source = this.payload.pictures[block.run];
@@ -47,17 +59,19 @@ class Result {
     return h("details.kr-broken", { open: opened }, h("summary", `${block.design}: ${block.title}`), h("p", sentence.join(" ")), open, picture, steps);
   }
 
+  /** @param {string} run */
   ask(run) {
     this.asked = run;
     this.element.setAttribute("aria-busy", "true");
     this.say("Opening the run …");
-    this.model.send({ run });
+    this.model.send?.({ run });
   }
 
+  /** @param {ResultAnswer} told */
   hear({ run, say, error }) {
     if (run !== undefined && run !== this.asked) return;
     this.element.removeAttribute("aria-busy");
-    this.say(error ?? say, error !== undefined);
+    this.say(error ?? say ?? "", error !== undefined);
     if (error === undefined) this.reveal();
   }
 
@@ -68,17 +82,21 @@ class Result {
     const root = () => /** @type {HTMLElement | null} */ (around.querySelector(".kv"));
     const before = this.opened;
     this.grown?.disconnect();
-    this.grown = new ResizeObserver(() => {
+    const grown = (this.grown = new ResizeObserver(() => {
       const run = root();
       if (!run || run === before || run.clientHeight < DRAWN) return;
-      this.grown.disconnect();
+      grown.disconnect();
       this.opened = run;
       run.focus({ preventScroll: true });
       this.said.scrollIntoView({ block: "start" });
-    });
-    this.grown.observe(around);
+    }));
+    grown.observe(around);
   }
 
+  /**
+   * @param {string} words
+   * @param {boolean} [wrong]
+   */
   say(words, wrong = false) {
     this.said.classList.toggle("kr-wrong", wrong);
     this.said.textContent = words;

@@ -7,39 +7,75 @@ import { Choices } from "./choices/choices.js";
 import { Find } from "./tables/find.js";
 import { Table } from "./tables/table.js";
 import { Tree } from "./choices/tree.js";
-import { attr, h, show, text } from "./dom/dom.js";
-import { Frame, lanesButton, lanesOf, sinceOf } from "./frame/frame.js";
+import { attr, h, show, target, text } from "./dom/dom.js";
+import { Run } from "./frame/run.js";
+import { lanesButton, lanesOf, sinceOf } from "./frame/lanes.js";
 import { DesignChip, Verdicts } from "./frame/header.js";
 import { Lesson } from "./learning/lesson.js";
-import { Lines, ending, lengthen, parting } from "./lines/line.js";
+import { ending } from "./lines/line.js";
 import { Live } from "./frame/live.js";
 import { Menu } from "./choices/menu.js";
 import { Overview } from "./drawing/overview.js";
 import { Question } from "./learning/question.js";
-import { Sentence } from "./drawing/sentence.js";
 import { Sequence } from "./drawing/sequence.js";
 import { Share } from "./sharing/share.js";
-import { Transport } from "./frame/transport.js";
 import { Views } from "./cards/views.js";
 import { WhatIf } from "./choices/whatif.js";
 import { Trail } from "./drawing/why.js";
 
+/** @import { Drawer } from "./frame/panels.js" */
+/** @import { Line } from "./lines/line.js" */
+/** @import { Answer, App, Fold, Place, Wish } from "../types/app" */
+/** @import { Model } from "../types/page" */
+/** @import { Branch, Item, Lane, Message } from "../types/payload" */
+
 const PATIENCE = 8000;
 
-export class Stepper extends Frame {
+export class Stepper extends Run {
   /**
    * @param {import("../types/page").Model} model
    * @param {import("../types/payload").Payload} payload
    */
   constructor(model, payload) {
-    super(model, `Stepper: ${payload.untold || payload.title}`);
-    this.payload = payload;
-    this.questions = payload.questions ?? [];
-    this.lines = new Lines(payload, model.get("branches"));
-    this.lines.tidy(model.get("tree") ?? {});
-    this.line = this.lines.get(model.get("branch") ?? 0);
-    this.standAt(model.get("step") ?? 0);
-    this.allLanes = Boolean(model.get("all_lanes"));
+    super(model, payload);
+    this.endsLine = this.line; // whose big steps end so
+    /** @type {number[] | null} */
+    this.ends = null;
+    /** @type {{ id: number, words: string } | null} */
+    this.asked = null; // what Python has not answered yet
+    this.patience = 0; // how long its answer is waited for
+    this.heading = h("h2");
+    this.header = h("header.kv-header", this.heading);
+    this.design = new DesignChip();
+    this.detailWords = h("span", { role: "status" });
+    this.detail = h("p.kv-detail", this.detailWords);
+    this.verdicts = new Verdicts(this);
+    /** @type {Live | null} */
+    this.live = payload.live ? new Live(this) : null;
+    this.choices = new Choices(this);
+    /** @type {Question} */
+    this.question = new Question(this);
+    this.lesson = new Lesson(this);
+    this.menu = new Menu(this);
+    this.sequence = new Sequence(this);
+    /** @type {Views} */
+    this.views = new Views(this);
+    this.cards = new Cards(this);
+    this.overview = new Overview(this);
+    this.trail = new Trail(this);
+    this.lanes = lanesButton(this, payload);
+    this.find = new Find(this);
+    /** @type {Drawer<App>[]} */
+    this.drawers = [
+      this.find,
+      new Beliefs(this),
+      new Tree(this),
+      new WhatIf(this),
+      new Table(this),
+      new Bytes(this),
+      this.views,
+      new Share(this),
+    ];
     this.build();
     this.hear("tool", () => this.heardTool());
     this.hear("step", () => this.heardStep());
@@ -55,46 +91,14 @@ export class Stepper extends Frame {
 
   build() {
     const { payload } = this;
-    this.verdicts = new Verdicts(this);
-    this.transport = new Transport(this, this.player);
-    this.live = payload.live ? new Live(this) : null;
-    this.choices = new Choices(this);
-    this.question = new Question(this);
-    this.lesson = new Lesson(this);
-    this.menu = new Menu(this);
-    this.sequence = new Sequence(this);
-    this.views = new Views(this);
-    this.cards = new Cards(this);
-    this.sentence = new Sentence(this);
-    this.overview = new Overview(this);
-    this.trail = new Trail(this);
-    this.lanes = lanesButton(this, payload);
-    this.find = new Find(this);
-    this.drawers = [
-      this.find,
-      new Beliefs(this),
-      new Tree(this),
-      new WhatIf(this),
-      new Table(this),
-      new Bytes(this),
-      this.views,
-      new Share(this),
-    ];
     const beliefs = this.drawers[1];
     this.transport.addTools([this.trail.opener, beliefs.button], this.drawers.filter((drawer) => drawer !== beliefs).map((drawer) => drawer.button));
-    this.detailWords = h("span", { role: "status" });
     const bytes = h("button", { onclick: () => this.toggleDrawer("bytes") }, "bytes", " ", h("kbd", "x"));
-    const more = h("button", { onclick: (event) => this.openMessage(event.currentTarget.getBoundingClientRect()) }, "what can happen to it", " ", h("kbd", "Enter"));
-    this.detail = h("p.kv-detail", this.detailWords, " ", bytes, " ", more);
+    /** @type {HTMLButtonElement} */
+    const more = h("button", { onclick: () => this.openMessage(more.getBoundingClientRect()) }, "what can happen to it", " ", h("kbd", "Enter"));
+    this.detail.append(" ", bytes, " ", more);
     show(this.detail, false);
-    this.design = new DesignChip();
-    this.header = h(
-      "header.kv-header",
-      this.heading = h("h2"),
-      this.design.element,
-      h("span.kv-space"),
-      this.verdicts.chips,
-    );
+    this.header.append(this.design.element, h("span.kv-space"), this.verdicts.chips);
     // A story that teaches keeps the place of its questions, so that nothing moves when one comes up.
     this.root.classList.toggle("kv-taught", this.questions.length > 0 || this.lesson.watch.length > 0);
     const left = h("div.kv-left", h("div.kv-teach", this.question.element, this.lesson.element), this.choices.element);
@@ -112,7 +116,7 @@ export class Stepper extends Frame {
       this.transport.element,
       this.transport.more,
       this.audience?.element ?? "",
-      this.makeHelp(payload.spec_line),
+      this.help.element,
       ...this.drawers.map((drawer) => drawer.element),
       h("div.kv-main-grid", left, middle, right),
       this.trail.element,
@@ -120,7 +124,7 @@ export class Stepper extends Frame {
       this.overview.element,
       this.menu.element,
     );
-    this.root.addEventListener("pointerdown", (event) => this.menu.open && !this.menu.element.contains(event.target) && this.menu.close());
+    this.root.addEventListener("pointerdown", (event) => this.menu.open && !this.menu.element.contains(target(event)) && this.menu.close());
     this.transport.drawPlay(false, this.player.perSecond);
   }
 
@@ -175,13 +179,17 @@ export class Stepper extends Frame {
     attr(this.heading, "title", title);
   }
 
-  /** The same run once more, for another window. */
+  /**
+   * The same run once more, for another window.
+   * @param {Model} model
+   */
   twin(model) {
     return new Stepper(model, this.payload);
   }
 
+  /** @param {Line} line */
   endsOf(line) {
-    if (this.endsLine !== line) {
+    if (this.endsLine !== line || !this.ends) {
       this.endsLine = line;
       this.ends = line.bigs.map((big) => Math.min(big.to - 1, line.last));
     }
@@ -190,7 +198,7 @@ export class Stepper extends Frame {
 
   drawDetail() {
     const chosen = this.selection;
-    const message = chosen.kind === "message" ? this.line.message(chosen.id) : undefined;
+    const message = chosen.kind === "message" ? this.line.message(chosen.id ?? "") : undefined;
     show(this.detail, Boolean(message));
     if (!message) return;
     const names = new Map(this.payload.lanes.map((lane) => [lane.id, lane.title]));
@@ -207,22 +215,17 @@ export class Stepper extends Frame {
 
   // -- moving -----------------------------------------------------------------------------------------
 
-  get last() {
-    return this.line.last;
-  }
-
-  endsBig(at) {
-    return this.line.endsBig(at);
-  }
-
+  /** @param {number} at */
   bigForward(at) {
     return this.find.shown(at, 1) ?? this.line.forward(at);
   }
 
+  /** @param {number} at */
   bigBack(at) {
     return this.find.shown(at, -1) ?? this.line.back(at);
   }
 
+  /** @param {number} next */
   holdsBefore(next) {
     return this.line.id === 0 && this.question.holds(this.at, next);
   }
@@ -232,51 +235,7 @@ export class Stepper extends Frame {
     return this.find.stops(this.at) || step.kind === "fault" || step.tone === "broken" || this.verdicts.alive.some((v) => v.state === "broken" && v.from === this.at);
   }
 
-  get notables() {
-    return this.line.marked;
-  }
-
-  /** The next step with these words in its title or its big step's, from the cursor on, around the end. */
-  titled(words) {
-    const wanted = words.toLowerCase();
-    const { steps, bigs, bigAt } = this.line;
-    const has = (k) => steps[k].title.toLowerCase().includes(wanted) || (bigs[bigAt[k]]?.from === k && bigs[bigAt[k]].title.toLowerCase().includes(wanted));
-    for (let n = 1; n <= steps.length; n++) {
-      const k = (this.at + n) % steps.length;
-      if (has(k)) return k;
-    }
-    return undefined;
-  }
-
-  heardStep() {
-    const branch = this.model.get("branch");
-    const step = this.model.get("step");
-    if (branch === this.line.id && step === this.at) return;
-    if (branch !== this.line.id && this.lines.ids.includes(branch)) this.line = this.lines.get(branch);
-    this.standAt(step);
-    this.draw();
-  }
-
   // -- branches and choices ---------------------------------------------------------------------------
-
-  /** Goes to another line: to the same step, or to where the two part if that comes first. */
-  switchTo(id, same = false) {
-    const line = this.lines.get(id);
-    if (line === this.line) return;
-    this.follow(line, Math.min(this.at, line.last, same ? Infinity : parting(line, this.line)));
-  }
-
-  follow(line, at) {
-    this.line = line;
-    this.keep({ branch: line.id });
-    this.go(at, "small");
-  }
-
-  nextBranch(change, same) {
-    const { ids } = this.lines;
-    if (ids.length < 2) return;
-    this.switchTo(ids[(ids.indexOf(this.line.id) + change + ids.length) % ids.length], same);
-  }
 
   pickBranch() {
     if (this.presenting || this.audience?.open) return super.pickBranch();
@@ -291,17 +250,28 @@ export class Stepper extends Frame {
     return undefined;
   }
 
+  /** @param {number} n */
   press(n) {
     if (!this.question.press(n)) this.choices.press(n);
   }
 
+  /** @param {boolean} small */
   onward(small) {
     if (!this.question.forward()) super.onward(small);
   }
 
+  /** @param {boolean} always */
   ask(always) {
     if (always) this.question.askAlways();
     else this.question.ask();
+  }
+
+  toggleTrail() {
+    this.trail.toggle();
+  }
+
+  lightTrail() {
+    this.trail.light();
   }
 
   toggleFaults() {
@@ -316,6 +286,7 @@ export class Stepper extends Frame {
     if (this.lanes.hidden > 0) super.toggleLanes();
   }
 
+  /** @param {Item} item */
   choose(item) {
     const known = this.lines.following(this.line, this.at, item.id);
     if (known) {
@@ -324,7 +295,11 @@ export class Stepper extends Frame {
     } else this.wish({ do: "take", choice: item.id }, item.text);
   }
 
-  /** Asks Python for something at the cursor; `words` say what. The answer comes to `answered`. */
+  /**
+   * Asks Python for something at the cursor; `words` say what. The answer comes to `answered`.
+   * @param {Wish} command
+   * @param {string} words
+   */
   wish(command, words) {
     this.player.pause();
     if (this.asked) {
@@ -340,6 +315,10 @@ export class Stepper extends Frame {
     this.save();
   }
 
+  /**
+   * @param {string} words
+   * @param {boolean} [stop]
+   */
   wait(words, stop) {
     clearTimeout(this.patience);
     this.choices.wait(words, stop);
@@ -349,11 +328,17 @@ export class Stepper extends Frame {
     }, PATIENCE);
   }
 
+  close() {
+    clearTimeout(this.patience);
+    super.close();
+  }
+
   stop() {
     this.model.set("command", { id: this.asked?.id, do: "stop" });
     this.save();
   }
 
+  /** @param {Answer} answer */
   answered(answer) {
     if (!answer?.id) return;
     if (answer.branch) this.receive(answer.branch);
@@ -372,7 +357,10 @@ export class Stepper extends Frame {
     this.draw();
   }
 
-  /** A branch is sent once, in the answer; it joins the synced list here, in the page. */
+  /**
+   * A branch is sent once, in the answer; it joins the synced list here, in the page.
+   * @param {Branch} branch
+   */
   receive(branch) {
     const known = this.model.get("branches") ?? [];
     if (!known.some((other) => other.id === branch.id)) this.model.set("branches", [...known, branch]);
@@ -391,95 +379,69 @@ export class Stepper extends Frame {
     else this.follow(line, at);
   }
 
+  /** @param {Branch[]} branches */
   grow(branches) {
     this.lines.grow(branches ?? []);
     this.draw();
   }
 
-  /** A served cluster's run goes on: who looks at its newest step goes with it. */
-  lengthen(told) {
-    const { payload } = this;
-    if (told.at >= payload.steps.length) return this.model.send({ do: "whole" });
-    // Every display of this run is told; the first one adds to the payload that they share.
-    if (told.grown > payload.grown) lengthen(payload, told);
-    const follows = this.line.id === 0 && this.at === this.last;
-    this.lines.lengthened(payload);
-    this.line = this.lines.get(this.line.id);
-    return follows ? this.go(this.last, "small") : this.draw();
-  }
-
   // -- the rest -----------------------------------------------------------------------------------------
 
-  get answers() {
-    return this.model.get("answers") ?? {};
-  }
-
-  answer(question, option) {
-    if (this.revealed.includes(question)) return;
-    this.keep({ answers: { ...this.answers, [question]: option } });
-    this.draw();
-  }
-
-  get revealed() {
-    return this.model.get("revealed") ?? [];
-  }
-
-  get reached() {
-    return this.model.get("reached") ?? [];
-  }
-
-  /** Closes questions for good: what is said from now on does not count. */
-  showAnswers(questions) {
-    this.keepAlso("revealed", questions);
-    this.draw();
-  }
-
-  /** Notes what standing here shows: answers, and goals. */
+  /**
+   * Notes what standing here shows: answers, and goals.
+   * @param {Line} line
+   * @param {number} step
+   */
   learn(line, step) {
     this.keepAlso("revealed", this.question.seen(line, step));
     this.keepAlso("reached", this.lesson.goalsAt(line, step));
   }
 
-  keepAlso(name, items) {
-    const known = new Set(this[name]);
-    const news = items.filter((item) => !known.has(item));
-    if (news.length) this.keep({ [name]: [...known, ...news] });
-  }
-
-  onMain(step) {
-    return this.line.steps[step] === this.lines.get(0).steps[step] && (this.line.id === 0 || this.at <= this.line.at);
-  }
-
-  /** Selects the message above or below the selected one, as they stand in the diagram. */
+  /**
+   * Selects the message above or below the selected one, as they stand in the diagram.
+   * @param {number} way
+   */
   selectNext(way) {
     const ids = this.sequence.inOrder().map((message) => message.id);
     const chosen = this.selection;
-    const now = chosen.kind === "message" ? ids.indexOf(chosen.id) : -1;
+    const now = chosen.kind === "message" ? ids.indexOf(chosen.id ?? "") : -1;
     const next = now < 0 ? ids.length - 1 : now + way;
     if (ids[next] !== undefined) this.select({ kind: "message", id: ids[next] });
   }
 
-  /** What a click on a message does: it is chosen, and one on the wire says what can become of it. */
+  /**
+   * What a click on a message does: it is chosen, and one on the wire says what can become of it.
+   * @param {Message} message
+   * @param {Place} place
+   */
   pickMessage(message, place) {
     this.select({ kind: "message", id: message.id });
     const flying = this.line.wire.at(this.at).some((one) => one.id === message.id);
     if (flying && this.isSelected("message", message.id)) this.menu.ofMessage(message, place);
   }
 
+  /**
+   * @param {Lane} lane
+   * @param {Place} place
+   */
   openLane(lane, place) {
     this.menu.ofHost(lane, place);
   }
 
-  /** Opens what can become of the chosen message. */
+  /**
+   * Opens what can become of the chosen message.
+   * @param {Place} place
+   */
   openMessage(place) {
-    const message = this.selection.kind === "message" ? this.line.message(this.selection.id) : undefined;
+    const message = this.selection.kind === "message" ? this.line.message(this.selection.id ?? "") : undefined;
     if (message) this.menu.ofMessage(message, place);
   }
 
   /** Enter: what can become of the chosen message; without one, the folded steps at the cursor. */
   enter() {
     if (this.selection.kind !== "message") return this.toggleFold();
-    const node = this.sequence.wire.nodes.get(this.selection.id) ?? this.sequence.messages.nodes.get(this.selection.id) ?? this.root;
+    const { id = "" } = this.selection;
+    const node = this.sequence.wire.nodes.get(id) ?? this.sequence.messages.nodes.get(id) ?? this.root;
     return this.openMessage(node.getBoundingClientRect());
   }
 
@@ -488,6 +450,7 @@ export class Stepper extends Frame {
     if (fold) this.openFold(fold);
   }
 
+  /** @param {Fold} fold */
   openFold(fold) {
     this.sequence.folds.toggle(fold);
     this.draw();
@@ -498,26 +461,16 @@ export class Stepper extends Frame {
     this.draw();
   }
 
-  select(selection) {
-    const old = this.selection;
-    const same = old?.kind === selection?.kind && old?.id === selection?.id;
-    this.keep({ selection: same || !selection ? {} : selection });
-    this.draw();
-  }
-
-  isSelected(kind, id) {
-    const chosen = this.selection;
-    return chosen.kind === kind && chosen.id === id;
-  }
-
   wireKeys() {
     return this.question.hides ? new Map() : this.choices.keys;
   }
 
+  /** @param {string | null} message */
   hover(message) {
     for (const [id, node] of this.sequence.wire.nodes) node.classList.toggle("kv-hover", id === message);
   }
 
+  /** @param {boolean} open */
   toggleWhy(open) {
     super.toggleWhy(open);
     this.draw();

@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Alive, Lines, backward, lengthen, onward, parting, titleOf } from "../src/lines/line.js";
+import { lengthen } from "../src/lines/branching.js";
+import { Alive, backward, onward, parting, titleOf } from "../src/lines/line.js";
+import { Lines } from "../src/lines/lines.js";
 
 /** @type {import("../types/payload").Step} */
 const step = { kind: "send", actor: "app-1", title: "", sentence: "" };
@@ -45,8 +47,8 @@ test("an item is alive from its first step to the one before its end, in a run o
 
 test("a row shows what it said at a step, and nothing before it was there", () => {
   const line = new Lines(payload(), []).get(0);
-  assert.equal(line.row("log", "r", 1).cells.value, "empty");
-  assert.equal(line.row("log", "r", 2).cells.value, "one record");
+  assert.equal(line.row("log", "r", 1)?.cells.value, "empty");
+  assert.equal(line.row("log", "r", 2)?.cells.value, "one record");
   assert.equal(line.row("log", "other", 2), undefined);
 });
 
@@ -55,9 +57,9 @@ test("a branch shares its parent's steps, and what happened later on the parent 
   const [main, other] = [lines.get(0), lines.get(1)];
   assert.equal(parting(main, other), 2);
   assert.deepEqual(other.steps.map((one) => one.title), ["step 0", "step 1", "the message is lost"]);
-  assert.equal(other.message("m1").lost, 2);
-  assert.equal(main.message("m1").arrived, 3);
-  assert.equal(other.row("log", "r", 2).cells.value, "empty");
+  assert.equal(other.message("m1")?.lost, 2);
+  assert.equal(main.message("m1")?.arrived, 3);
+  assert.equal(other.row("log", "r", 2)?.cells.value, "empty");
   assert.deepEqual(other.verdicts, []);
   assert.deepEqual([...other.flags], [[2, "fault"]]);
   assert.deepEqual([...main.flags], [[3, "broken"]]);
@@ -83,10 +85,10 @@ test("a payload that becomes longer shows what a branch after its last step woul
   const main = lines.get(0);
   assert.equal(longer.grown, 1);
   assert.deepEqual(main.steps.map((one) => one.title), ["step 0", "step 1", "step 2", "step 3", "step 4"]);
-  assert.deepEqual([3, 4].map((at) => main.row("log", "r", at).cells.value), ["one record", "two records"]);
+  assert.deepEqual([3, 4].map((at) => main.row("log", "r", at)?.cells.value), ["one record", "two records"]);
   assert.deepEqual(main.wire.at(4).map((one) => one.id), ["m2"]);
-  assert.equal(main.message("m1").arrived, 3);
-  assert.deepEqual(main.notesAt.get(3).map((note) => note.text), ["Ongoing", "a line that came late"]);
+  assert.equal(main.message("m1")?.arrived, 3);
+  assert.deepEqual(main.notesAt.get(3)?.map((note) => note.text), ["Ongoing", "a line that came late"]);
   assert.deepEqual(main.tables, { kinds: { Produce: PRODUCE }, shapes: {}, names: { api: { 3: "Metadata" } } });
   assert.equal(parting(main, lines.get(1)), 2);
   assert.deepEqual(lines.get(1).steps.map((one) => one.title), ["step 0", "step 1", "the message is lost"]);

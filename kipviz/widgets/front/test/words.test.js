@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { need } from "../src/dom/dom.js";
 import { Folds } from "../src/lines/fold.js";
-import { Lines } from "../src/lines/line.js";
+import { Lines } from "../src/lines/lines.js";
 import { mermaid } from "../src/sharing/mermaid.js";
 import { LINK, LONGEST, permalink } from "../src/sharing/permalink.js";
 import { say, tone } from "../src/dom/words.js";
@@ -31,8 +32,8 @@ test("polls that repeat are one fold, which opens and closes", () => {
   const line = new Lines(polling(40), []).get(0);
   const folds = new Folds(true);
   folds.use(line);
-  const fold = folds.at(20);
-  assert.ok(fold, "forty polls are folded");
+  const fold = need(folds.at(20), "forty polls in one fold");
+  assert(fold);
   folds.toggle(fold);
   assert.equal(folds.at(20), undefined);
   folds.toggle(fold);

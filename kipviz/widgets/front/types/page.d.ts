@@ -1,5 +1,7 @@
 // What the page's own parts hand to each other; what comes from Python is in payload.d.ts.
 // SPDX-License-Identifier: Apache-2.0
+import type { Answer, Selection, ViewState, Wish } from "./app";
+import type { Line } from "../src/lines/line.js";
 import type { Big, Branch, Choice, Comparison, CutApart, Design, Down, GoalSpan, Head, Hold, HoldInfo, Message, Moment, Note, Payload, RowInfo, Step, VerdictInfo, WireTables } from "./payload";
 
 /** A line's predictions, each with the texts that it names by number. */
@@ -42,13 +44,27 @@ export interface Growth extends Omit<Branch, "id" | "name" | "parent"> {
   grown: number;
 }
 
+/** A place of a line to jump to. */
+export interface Chapter {
+  step: number;
+  title: string;
+  kind: "big" | "broken" | "fault" | "state";
+}
+
+/** A line in the tree of branches, below the line that it leaves. */
+export interface TreeRow {
+  line: Line;
+  depth: number;
+  stem: Line | null;
+}
+
 /** One row of a menu: its words, and what it does. */
 export interface MenuRow {
   id: string;
   words: string;
   sub?: string;
   off?: boolean;
-  act: () => unknown;
+  act?: () => unknown;
 }
 
 /** What a widget shares with Python, by name. */
@@ -58,7 +74,7 @@ export interface Shared {
   step: number;
   branch: number;
   lines: [number, number];
-  selection: { kind?: "message" | "value"; id?: string; card?: string; row?: string };
+  selection: Selection;
   answers: Record<string, number>;
   revealed: string[];
   reached: string[];
@@ -69,15 +85,19 @@ export interface Shared {
   tool: string;
   live: string;
   following: boolean;
+  views: ViewState;
+  tree: { names?: Record<string, string>; gone?: number[] };
+  answer: Answer;
+  command: Partial<Wish>;
 }
 
 /** Jupyter's model of a widget, or what stands in for it on a page without a kernel. */
 export interface Model {
   get<Name extends keyof Shared>(name: Name): Shared[Name];
-  get(name: string): any;
+  get(name: string): unknown;
   set(name: string, value: unknown): void;
-  on(name: string, listener: (...told: any[]) => void): void;
-  off(name: string, listener: (...told: any[]) => void): void;
+  on(name: string, listener: (...told: never[]) => void): void;
+  off(name: string, listener: (...told: never[]) => void): void;
   save_changes(): void;
   send?(message: unknown): void;
   /** The page shows this stepper and nothing else. */

@@ -1,24 +1,38 @@
 // A partition's log: a tape of batches with the marks HW, LSO and LEO.
 
-import { Keyed, attr, h, show, text } from "../dom/dom.js";
+import { Keyed, attr, first, h, last, show, text } from "../dom/dom.js";
 import { group } from "../lines/line.js";
 import { tone } from "../dom/words.js";
 import { fresh, moves, rowKey, told } from "./rows.js";
 
+/** @import { Cards } from "./cards.js" */
+/** @import { Line } from "../lines/line.js" */
+/** @import { LogItem } from "../../types/parts" */
+/** @import { RowInfo } from "../../types/payload" */
+
 const LOG_MAX = 28;
 const MARKS = ["LSO", "HW", "LEO"];
+/** @type {Record<string, string>} */
 const FATE = { open: "open", committed: "✓ committed", aborted: "✗ aborted" };
+/** @type {Record<string, string>} */
 const MARKER = { C: "commit marker", A: "abort marker" };
 
-/** Records in order with the marks between them; marks at one place share one line. */
+/**
+ * Records in order with the marks between them; marks at one place share one line.
+ * @param {RowInfo[]} records
+ * @param {RowInfo[]} marks
+ * @param {number} left
+ */
 function withMarks(records, marks, left) {
-  /** @type {Array<{ key: string, gap?: number, mark?: string, line?: string, end?: boolean, rows?: any[], row?: any }>} */
-  const items = left > 0 ? [{ key: "gap", gap: left }] : [];
+  /** @type {LogItem[]} */
+  const items = left > 0 ? [{ key: "gap", gap: left, rows: [] }] : [];
   const places = [...group(marks, (row) => row.cells.at)].sort((a, b) => a[0] - b[0]);
   const last = records.length ? records[records.length - 1].cells.offset : -1;
+  /** @param {number} until */
   const put = (until) => {
-    while (places.length && places[0][0] <= until) {
-      const [at, rows] = places.shift();
+    for (let next = places[0]; next?.[0] <= until; next = places[0]) {
+      const [at, rows] = next;
+      places.shift();
       const ids = MARKS.filter((id) => rows.some((row) => row.id === id));
       const line = ids.includes("HW") ? (ids.includes("LSO") ? "both" : "HW") : ids[0];
       items.push({ key: `mark ${ids.join()}`, mark: `${ids.join(" = ")} ${at}`, line, end: at > last && records.length > 3, rows });
@@ -26,35 +40,50 @@ function withMarks(records, marks, left) {
   };
   for (const row of records) {
     put(row.cells.offset);
-    items.push({ key: row.id, row });
+    items.push({ key: row.id, rows: [row] });
   }
   put(Infinity);
   return items;
 }
 
-/** Neighbours of one transaction, under one bracket. */
+/**
+ * Neighbours of one transaction, under one bracket.
+ * @param {LogItem[]} items
+ */
 function bracketed(items) {
+  /** @type {LogItem[]} */
   const joined = [];
   for (const item of items) {
     const last = joined[joined.length - 1];
-    const batch = item.row?.cells.batch;
-    if (!item.row) joined.push(item);
-    else if (batch && last?.batch === batch) last.rowsOf.push(item.row);
-    else joined.push({ key: item.key, batch, rowsOf: [item.row] });
+    if (item.gap || item.mark) joined.push(item);
+    else {
+      const { batch } = item.rows[0].cells;
+      if (batch && last?.batch === batch) last.rows.push(...item.rows);
+      else joined.push({ ...item, batch });
+    }
   }
   return joined;
 }
 
 /** A user's topic: batches side by side, those of one transaction under one bracket. */
 export class Log {
+  /**
+   * @param {HTMLElement} body
+   * @param {Cards} cards
+   */
   constructor(body, cards) {
     this.cards = cards;
     this.tape = body.appendChild(h("div.kv-tape", { role: "list" }));
     this.holder = body.appendChild(h("p.kv-holder"));
     this.said = body.appendChild(h("p.kv-said"));
+    /** @type {Line | null} */
+    this.line = null; // whose transactions have these colours
+    /** @type {Map<string, number>} */
+    this.colours = new Map();
     this.list = new Keyed(this.tape, (item) => this.make(item), (node, item) => this.draw(node, item));
   }
 
+  /** @param {LogItem} item */
   make(item) {
     if (item.mark) return h("div", { class: `kv-mark kv-mark-${item.line}`, role: "listitem" }, h("span"));
     if (item.gap) return h("div.kv-gap", { role: "listitem" });
@@ -64,6 +93,7 @@ export class Log {
     return node;
   }
 
+  /** @param {RowInfo[]} rows */
   update(rows) {
     const marks = rows.filter((row) => MARKS.includes(row.id) && row.cells.at !== undefined);
     const records = rows.filter((row) => !marks.includes(row)).sort((a, b) => a.cells.offset - b.cells.offset);
@@ -78,24 +108,32 @@ export class Log {
     return rows.some((row) => this.cards.isNew(row));
   }
 
+  /**
+   * @param {HTMLElement} node
+   * @param {LogItem} item
+   */
   draw(node, item) {
     if (item.gap) return text(node, `… ${item.gap} before`);
     if (item.mark) {
       node.kvRow = MARKS.map((id) => item.rows.find((row) => row.id === id)).find(Boolean);
-      text(node.firstChild, item.mark);
+      text(first(node), item.mark);
       node.classList.toggle("kv-new", item.rows.some((row) => this.cards.isNew(row)));
       node.classList.toggle("kv-mark-end", item.end);
       return undefined;
     }
-    const fate = item.rowsOf.map((row) => row.cells.fate).find(Boolean);
+    const fate = item.rows.map((row) => row.cells.fate).find(Boolean);
     attr(node, "class", `kv-span ${this.colour(item.batch)}${fate ? ` kv-fate-${fate}` : ""}`);
-    node.kvCells.draw(item.rowsOf, rowKey);
+    node.kvCells?.draw(item.rows, rowKey);
     const words = [item.batch, FATE[fate] ?? fate].filter(Boolean).join(" · ");
-    text(node.lastChild, words);
+    text(last(node), words);
     attr(node, "aria-label", words || null);
     return undefined;
   }
 
+  /**
+   * @param {HTMLElement} node
+   * @param {RowInfo} row
+   */
   drawCell(node, row) {
     const changed = this.cards.isNew(row);
     if (!fresh(node, row, changed)) return;
@@ -109,7 +147,10 @@ export class Log {
     told(node, label);
   }
 
-  /** One of four colours per transaction, in the order in which they come up on the line. */
+  /**
+   * One of four colours per transaction, in the order in which they come up on the line.
+   * @param {string | undefined} batch
+   */
   colour(batch) {
     if (!batch) return "kv-plain";
     if (this.line !== this.cards.line) {

@@ -1,16 +1,24 @@
 // A state machine: every box and arrow stands where Python put it; only what is lit changes.
 
 import { breakable } from "../dom/breakable.js";
-import { attr, h, s, text } from "../dom/dom.js";
+import { attr, h, need, s, text } from "../dom/dom.js";
+
+/** @import { Cards } from "./cards.js" */
+/** @import { CardInfo, RowInfo, StateBox } from "../../types/payload" */
 
 const HALF = { width: 50, height: 15 };
 let made = 0;
 
 export class Machine {
+  /**
+   * @param {HTMLElement} body
+   * @param {Cards} cards
+   * @param {CardInfo} card
+   */
   constructor(body, cards, card) {
     this.cards = cards;
     this.name = cards.app.name(`tip-${++made}-`);
-    const { width, height, states, edges, note, source } = cards.app.payload.machines.find((one) => one.id === card.machine);
+    const { width, height, states, edges, note, source } = need((cards.app.payload.machines ?? []).find((one) => one.id === card.machine), card.title);
     this.boxes = states.map((state) => this.box(state));
     this.arrows = edges.map((edge) => ({ ...edge, id: `${edge.from} to ${edge.to}`, node: s("path", { d: edge.d }) }));
     const nodes = [...this.arrows, ...this.boxes].map((one) => one.node);
@@ -19,16 +27,19 @@ export class Machine {
     body.append(this.svg, this.said, h("p.kv-more", breakable(`${note} Kafka: ${source}.`)));
   }
 
+  /** @param {string} kind */
   tip(kind) {
     return s("marker", { id: this.name + kind, class: `kv-tip-${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, markerUnits: "userSpaceOnUse", orient: "auto" }, s("path", { d: "M0 .5L8 4L0 7.5z" }));
   }
 
+  /** @param {StateBox} state */
   box(state) {
     const { x, y } = state;
     const words = s("text", { "text-anchor": "middle" });
     return { ...state, words, node: s("g", s("rect", { x: x - HALF.width, y: y - HALF.height, width: 2 * HALF.width, height: 2 * HALF.height, rx: 6 }), words) };
   }
 
+  /** @param {RowInfo[]} rows */
   update(rows) {
     const lit = new Map(rows.filter((row) => row.cells.state).map((row) => [row.cells.state, row.cells.text]));
     for (const { name, node, words, lines, x, y } of this.boxes) {

@@ -3,13 +3,22 @@
 import { attr, h, show } from "../dom/dom.js";
 import { Facts } from "./facts.js";
 
+/** @import { Cards } from "./cards.js" */
+/** @import { CardInfo, RowInfo } from "../../types/payload" */
+
 export class Own {
+  /**
+   * @param {HTMLElement} body
+   * @param {Cards} cards
+   * @param {CardInfo} card
+   */
   constructor(body, cards, card) {
     this.cards = cards;
     this.picture = body.appendChild(h("img.kv-picture", { alt: "" }));
     this.facts = new Facts(body, cards, card);
   }
 
+  /** @param {RowInfo[]} rows */
   update(rows) {
     const drawn = rows.find((row) => row.cells.svg);
     show(this.picture, Boolean(drawn));

@@ -3,23 +3,39 @@
 import { attr } from "../dom/dom.js";
 import { say } from "../dom/words.js";
 
+/** @import { Cards } from "./cards.js" */
+/** @import { RowInfo } from "../../types/payload" */
+
+/** @param {Pick<RowInfo, "card" | "id">} row */
 export const rowKey = (row) => `${row.card} ${row.id}`;
 
 const written = new WeakMap();
 
-/** Everything a row says, as one text; written once per row. Its place among the rows is nothing that it says. */
+/**
+ * Everything a row says, as one text; written once per row. Its place among the rows is nothing that it says.
+ * @param {RowInfo} row
+ */
 export function wordsOf(row) {
   if (!written.has(row)) written.set(row, `${row.id} ${row.tone} ${JSON.stringify({ ...row.cells, order: undefined })}`);
   return written.get(row);
 }
 
+/**
+ * @param {RowInfo[]} left
+ * @param {RowInfo[]} right
+ */
 export function sameRows(left, right) {
   if (left.length !== right.length) return false;
   const found = new Set(left.map(wordsOf));
   return right.every((row) => found.has(wordsOf(row)));
 }
 
-/** Redraws a node only for another row, or when its being new has changed. */
+/**
+ * Redraws a node only for another row, or when its being new has changed.
+ * @param {Element} node
+ * @param {RowInfo} row
+ * @param {boolean} changed
+ */
 export function fresh(node, row, changed) {
   if (node.kvRow === row && node.kvNew === changed) return false;
   Object.assign(node, { kvRow: row, kvNew: changed });
@@ -27,15 +43,23 @@ export function fresh(node, row, changed) {
   return true;
 }
 
-/** A node's words for those who point at it and for those who cannot see it. */
+/**
+ * A node's words for those who point at it and for those who cannot see it.
+ * @param {Element} node
+ * @param {string} words
+ */
 export function told(node, words) {
   attr(node, "title", words);
   attr(node, "aria-label", words);
 }
 
-/** What a row of any card is called where it stands alone, and what it says. */
+/**
+ * What a row of any card is called where it stands alone, and what it says.
+ * @param {Pick<RowInfo, "id" | "cells">} told
+ */
 export const nameOf = ({ id, cells }) => cells.label ?? id;
 
+/** @param {Pick<RowInfo, "cells">} told */
 export function valueOf({ cells }) {
   if (cells.value !== undefined) return say(cells.value);
   if (cells.at !== undefined) return [cells.at, cells.by].filter((word) => word !== undefined).join(", ");
@@ -43,11 +67,16 @@ export function valueOf({ cells }) {
   return [state, count && `×${count}`, text, note, lock, batch, fate, waiting && "waiting", times && `${times} times`].filter(Boolean).join(", ") || "now";
 }
 
-/** "HW 4 → 6": marks that stand elsewhere than before. */
+/**
+ * "HW 4 → 6": marks that stand elsewhere than before.
+ * @param {Cards} cards
+ * @param {RowInfo[]} marks
+ */
 export function moves(cards, marks) {
   return marks
-    .map((row) => [row, cards.before(row)])
-    .filter(([row, was]) => was && was.cells.at !== row.cells.at)
-    .map(([row, was]) => `${row.id} ${was.cells.at} → ${row.cells.at}`)
+    .flatMap((row) => {
+      const was = cards.before(row);
+      return was && was.cells.at !== row.cells.at ? [`${row.id} ${was.cells.at} → ${row.cells.at}`] : [];
+    })
     .join(" · ");
 }

@@ -1,11 +1,15 @@
 // A share-partition: one box for each record, the brackets of the in-flight window, and in words
 // whose the records are.
 
-import { Keyed, attr, h, show, text } from "../dom/dom.js";
+import { Keyed, attr, first, h, inside, show, text } from "../dom/dom.js";
 import { say, tone } from "../dom/words.js";
 import { fresh, moves, rowKey, told } from "./rows.js";
 
+/** @import { Cards } from "./cards.js" */
+/** @import { RowInfo } from "../../types/payload" */
+
 const RECORDS_MAX = 48;
+/** @type {Record<string, string>} */
 const STATES = {
   AVAILABLE: "available",
   ACQUIRED: "acquired",
@@ -14,10 +18,16 @@ const STATES = {
   ARCHIVED: "gone",
   ARCHIVING: "gone",
 };
+/** @type {Record<string, string>} */
 const STATE_SIGN = { available: "", acquired: "", pending: "", done: "✓ ", gone: "✗ " };
+/** @type {Record<string, string>} */
 const ENDS = { SPSO: "start of the in-flight window", SPEO: "end of the in-flight window" };
 
 export class Records {
+  /**
+   * @param {HTMLElement} body
+   * @param {Cards} cards
+   */
   constructor(body, cards) {
     this.cards = cards;
     this.strip = body.appendChild(h("div.kv-strip", { role: "list" }));
@@ -27,11 +37,13 @@ export class Records {
     this.list = new Keyed(this.strip, (row) => this.make(row), (node, row) => this.draw(node, row));
   }
 
+  /** @param {RowInfo} row */
   make(row) {
     if (ENDS[row.id]) return h("div", { class: `kv-bracket kv-${row.id.toLowerCase()}`, role: "listitem" }, h("span"));
     return h("div.kv-record", { role: "listitem" }, h("b"), h("span"), h("i"), h("em"));
   }
 
+  /** @param {RowInfo[]} rows */
   update(rows) {
     const ends = rows.filter((row) => ENDS[row.id]);
     const sorted = rows.filter((row) => !ENDS[row.id]).sort((a, b) => a.cells.offset - b.cells.offset);
@@ -56,19 +68,23 @@ export class Records {
     return rows.some((row) => this.cards.isNew(row));
   }
 
+  /**
+   * @param {HTMLElement} node
+   * @param {RowInfo} row
+   */
   draw(node, row) {
     const changed = this.cards.isNew(row);
     if (!fresh(node, row, changed)) return;
     if (ENDS[row.id]) {
       const label = `${row.id} ${row.cells.at}`;
-      text(node.firstChild, label);
+      text(first(node), label);
       told(node, `${label}: ${ENDS[row.id]}`);
       return;
     }
     const { offset, state, short, delivery_count: count, note, lock, member, staged, gap, below } = row.cells;
     const kind = STATES[state] ?? `tone-${tone(row.tone)}`;
     attr(node, "class", `kv-record kv-${kind}${changed ? " kv-new" : ""}${gap ? " kv-hole" : ""}${below ? " kv-below" : ""}`);
-    const [number, word, dots, owner] = node.children;
+    const [number, word, dots, owner] = inside(node);
     text(number, offset);
     text(word, gap ? "gap" : (STATE_SIGN[kind] ?? "") + (short || state || ""));
     text(dots, count ? `×${count}` : "");
@@ -79,7 +95,11 @@ export class Records {
   }
 }
 
-/** The brackets stand before the first record in flight and behind the last one. */
+/**
+ * The brackets stand before the first record in flight and behind the last one.
+ * @param {RowInfo[]} rows
+ * @param {RowInfo[]} ends
+ */
 function between(rows, ends) {
   const items = [];
   const spso = ends.find((row) => row.id === "SPSO");
@@ -96,8 +116,13 @@ function between(rows, ends) {
   return open ? items.concat(open) : items;
 }
 
-/** "100-101: held by M1": neighbours of which the same can be said are said together. */
+/**
+ * "100-101: held by M1": neighbours of which the same can be said are said together.
+ * @param {RowInfo[]} rows
+ * @param {(row: RowInfo) => string} wordsOf
+ */
 function inRuns(rows, wordsOf) {
+  /** @type {Array<{ words: string, from: number, to: number }>} */
   const runs = [];
   for (const row of rows) {
     const words = wordsOf(row);

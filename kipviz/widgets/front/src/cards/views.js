@@ -1,12 +1,17 @@
 // The drawer of views: which cards are shown, which stay at the top whatever the lanes, and which
 // single rows do. What is chosen here is saved with the notebook.
 
-import { Keyed, attr, h, press, show, text } from "../dom/dom.js";
-import { cardsOf } from "../frame/frame.js";
+import { Keyed, attr, first, h, last, press, show, text } from "../dom/dom.js";
+import { cardsOf } from "../frame/lanes.js";
 import { Drawer } from "../frame/panels.js";
 import { nameOf } from "./rows.js";
 
+/** @import { App, ViewState } from "../../types/app" */
+/** @import { CardInfo, Lane } from "../../types/payload" */
+
+/** @extends {Drawer<App>} */
 export class Views extends Drawer {
+  /** @param {App} app */
   constructor(app) {
     super(app, { name: "views", title: "Choose, pin and hide views", key: "v" });
     this.onlyBox = h("input", { type: "checkbox", onchange: () => app.toggleOnly() });
@@ -30,39 +35,56 @@ export class Views extends Drawer {
     return Boolean(this.state.only);
   }
 
+  /** @param {string} card */
   isPinned(card) {
     return (this.state.pinned ?? []).includes(card);
   }
 
+  /** @param {string} card */
   isHidden(card) {
     return (this.state.hidden ?? []).includes(card);
   }
 
+  /** @param {ViewState} change */
   set(change) {
     this.app.keep({ views: { ...this.state, ...change } });
     this.app.draw();
   }
 
+  /**
+   * @param {"pinned" | "hidden"} name
+   * @param {string} card
+   * @param {"pinned" | "hidden"} other
+   */
   swap(name, card, other) {
     const list = this.state[name] ?? [];
     const there = list.includes(card);
     this.set({ [name]: there ? list.filter((id) => id !== card) : [...list, card], [other]: (this.state[other] ?? []).filter((id) => id !== card) });
   }
 
+  /** @param {string} card */
   togglePin(card) {
     this.swap("pinned", card, "hidden");
   }
 
+  /** @param {string} card */
   toggleHidden(card) {
     this.swap("hidden", card, "pinned");
   }
 
+  /**
+   * @param {string} card
+   * @param {string} row
+   */
   toggleRow(card, row) {
     const others = this.rows.filter(([c, r]) => c !== card || r !== row);
     this.set({ rows: others.length < this.rows.length ? others : [...others, [card, row]] });
   }
 
-  /** The cards to draw, in an order that never changes but for the pinned ones, which come first. */
+  /**
+   * The cards to draw, in an order that never changes but for the pinned ones, which come first.
+   * @param {Lane[]} lanes
+   */
   chosen(lanes) {
     const { payload } = this.app;
     const { pinned: kept = [], hidden = [] } = this.state;
@@ -75,17 +97,27 @@ export class Views extends Drawer {
 
   // -- the drawer -------------------------------------------------------------------------------------
 
+  /** @param {CardInfo} card */
   make(card) {
+    /**
+     * @param {string} words
+     * @param {() => unknown} act
+     */
     const box = (words, act) => h("label", h("input", { type: "checkbox", onchange: act }), ` ${words}`);
-    const choose = h("select", { label: `Pin a row of ${card.title}`, onchange: (event) => event.target.value && this.toggleRow(card.id, event.target.value) });
+    /** @type {HTMLSelectElement} */
+    const choose = h("select", { label: `Pin a row of ${card.title}`, onchange: () => choose.value && this.toggleRow(card.id, choose.value) });
     return h("li", h("span.kv-view-name", h("b", card.title), " ", h("span.kv-dim", card.where)), box("shown", () => this.toggleHidden(card.id)), box("pinned", () => this.togglePin(card.id)), choose);
   }
 
+  /**
+   * @param {HTMLElement} node
+   * @param {CardInfo} card
+   */
   draw(node, card) {
     const [shown, pinned] = node.querySelectorAll("input");
     shown.checked = !this.isHidden(card.id);
     pinned.checked = this.isPinned(card.id);
-    const choose = node.lastChild;
+    const choose = /** @type {HTMLSelectElement} */ (last(node));
     const rows = this.app.cards.rows?.get(card.id) ?? [];
     const pins = this.rows.filter(([id]) => id === card.id).map(([, row]) => row);
     const wanted = JSON.stringify([rows.map((row) => row.id), pins]);
@@ -108,6 +140,6 @@ export class Views extends Drawer {
     attr(this.app.root, "data-only", this.only ? "changed" : null);
     const { hidden: away = [] } = this.state;
     const hidden = away.length && this.app.payload.cards.filter((card) => away.includes(card.id)).length;
-    text(this.button.firstChild, hidden ? `views −${hidden}` : "views");
+    text(first(this.button), hidden ? `views −${hidden}` : "views");
   }
 }

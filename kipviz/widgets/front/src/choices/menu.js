@@ -2,9 +2,17 @@
 // the wire. A click opens it, Enter does, and so does every thing's own button; it lists the model's
 // choices about that thing and nothing else.
 
-import { Keyed, attr, h, press, show, text } from "../dom/dom.js";
+import { Keyed, attr, first, h, press, show, text } from "../dom/dom.js";
 
-/** What the id of a choice, which is its action written out, says about its action. */
+/** @import { App, Place, Wish } from "../../types/app" */
+/** @import { MenuRow } from "../../types/page" */
+/** @import { Action } from "../../types/parts" */
+/** @import { Item, Lane, Message } from "../../types/payload" */
+
+/**
+ * What the id of a choice, which is its action written out, says about its action.
+ * @param {Item} item
+ */
 export function actionOf(item) {
   try {
     return JSON.parse(item.id);
@@ -13,9 +21,13 @@ export function actionOf(item) {
   }
 }
 
+/** @param {string} source */
 const hostOf = (source) => String(source).split("/")[0];
 
-/** The hosts that an action happens to. */
+/**
+ * The hosts that an action happens to.
+ * @param {Action} action
+ */
 function hostsOf(action) {
   const { broker, application, source, host, to, one, other } = action;
   const named = [broker && `B${broker}`, application, source && hostOf(source), host, to && `B${to}`];
@@ -26,10 +38,16 @@ function hostsOf(action) {
 /**
  * The choices about a host: first those about the host itself, a client's own call and its crash among them, then those
  * about its links. A leadership is its leader's, too, which the choice does not name.
+ * @param {Item[]} items
+ * @param {Lane} lane
  */
 export function aboutHost(items, lane) {
+  /** @param {Action} action */
   const leads = (action) => action.partition && (lane.sub ?? "").split(", ").includes(action.partition);
-  const [own, links] = [[], []];
+  /** @type {Item[]} */
+  const own = [];
+  /** @type {Item[]} */
+  const links = [];
   for (const item of items) {
     const action = actionOf(item);
     const hosts = new Set(hostsOf(action));
@@ -38,7 +56,12 @@ export function aboutHost(items, lane) {
   return [...own, ...links];
 }
 
-/** The choices about the connection between two hosts. */
+/**
+ * The choices about the connection between two hosts.
+ * @param {Item[]} items
+ * @param {string} from
+ * @param {string} to
+ */
 export function aboutLink(items, from, to) {
   return items.filter((item) => {
     const hosts = hostsOf(actionOf(item));
@@ -47,8 +70,11 @@ export function aboutLink(items, from, to) {
 }
 
 export class Menu {
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
+    /** @type {HTMLElement | null} */
+    this.back = null; // what had the focus before
     this.head = h("h3.kv-caption");
     this.list = h("ul.kv-list");
     this.element = h("div.kv-menu", { role: "dialog", "aria-modal": "false", onkeydown: (event) => this.key(event) }, this.head, this.list);
@@ -60,11 +86,17 @@ export class Menu {
     return !this.element.hidden;
   }
 
-  /** Opens beside a place on the page; `rows` are { id, words, sub, off, act }. */
+  /**
+   * Opens beside a place on the page; `rows` are { id, words, sub, off, act }.
+   * @param {string} title
+   * @param {MenuRow[]} rows
+   * @param {Place} place
+   */
   show(title, rows, place) {
-    this.back = this.app.root.getRootNode().activeElement;
+    this.back = this.app.focused;
     text(this.head, title);
     attr(this.element, "aria-label", title);
+    /** @type {MenuRow} */
     const none = { id: "none", words: "Nothing can be done to it at this step.", off: true };
     this.rows.draw(rows.length ? rows : [none], (row) => row.id);
     show(this.element, true);
@@ -80,27 +112,32 @@ export class Menu {
   }
 
   get buttons() {
-    return [...this.list.querySelectorAll("button:not([aria-disabled])")];
+    return [.../** @type {NodeListOf<HTMLElement>} */ (this.list.querySelectorAll("button:not([aria-disabled])"))];
   }
 
+  /**
+   * @param {HTMLElement} node
+   * @param {MenuRow} told
+   */
   draw(node, { words, sub, off, act }) {
-    const button = node.firstChild;
+    const button = first(node);
     button.replaceChildren(h("span.kv-words", h("span.kv-what", words), sub ? h("small", sub) : null));
     attr(button, "aria-disabled", off ? "true" : null);
     attr(node, "class", off ? "kv-off" : null);
     button.onclick = () => {
       if (off) return;
       this.close();
-      this.app.guard(act);
+      this.app.guard(() => act?.());
     };
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
     const way = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape" || event.key === "Tab") this.close();
     else if (way) {
       const { buttons } = this;
-      const now = buttons.indexOf(this.app.root.getRootNode().activeElement);
+      const now = buttons.findIndex((button) => button === this.app.focused);
       buttons[(now + way + buttons.length) % buttons.length]?.focus();
     } else return;
     event.preventDefault();
@@ -118,20 +155,29 @@ export class Menu {
 
   // -- what it is opened for ---------------------------------------------------------------------------
 
+  /** @param {Item[]} items */
   choices(items) {
     // While a question hides the list of what can happen, no menu tells it either.
     const told = this.app.question.hides ? items.filter((item) => item.group === "fault") : items;
-    const possible = [...told].sort((a, b) => b.enabled - a.enabled);
+    const possible = [...told].sort((a, b) => Number(b.enabled) - Number(a.enabled));
     return possible.map((item) => ({ id: item.id, words: item.text, sub: item.enabled ? (item.taken ? "continues on this branch" : item.sub) : item.why, off: !item.enabled, act: () => this.app.choose(item) }));
   }
 
+  /**
+   * @param {Lane} lane
+   * @param {Place} place
+   */
   ofHost(lane, place) {
     const { line, at } = this.app;
     const rows = this.choices(aboutHost(line.choicesAt(at), lane));
     this.show(`${lane.title}: what can happen to it`, rows, place);
   }
 
-  /** For a message on the wire, what can become of it; for one that is through, what can become of the link. */
+  /**
+   * For a message on the wire, what can become of it; for one that is through, what can become of the link.
+   * @param {Message} message
+   * @param {Place} place
+   */
   ofMessage(message, place) {
     const { app } = this;
     const { line, at } = app;
@@ -140,12 +186,18 @@ export class Menu {
     const own = flying ? items.filter((item) => item.message === message.id) : [];
     /** @type {import("../../types/page").MenuRow[]} */
     const rows = this.choices([...own, ...aboutLink(items, message.from, message.to).filter((item) => !own.includes(item) && item.group === "fault")]);
+    /**
+     * @param {string} id
+     * @param {string} words
+     * @param {Wish} command
+     */
     const wish = (id, words, command) => ({ id, words, act: () => app.wish({ ...command, message: message.id }, `${words}: ${message.label}`) });
     if (flying) {
       if (line.holds(message.id, at)) rows.unshift(wish("release", "release it", { do: "release", after: "quiet" }));
       else rows.splice(own.length, 0, wish("hold", "hold it back", { do: "hold", after: "quiet" }));
       rows.push(wish("delay", "deliver it when nothing else can happen", { do: "delay", after: "quiet" }), wish("lose", "break its connection and lose the message", { do: "lose", after: "quiet" }));
     }
+    /** @param {Item} item */
     const parted = (item) => ["Cut", "Heal"].includes(actionOf(item).class);
     if (!rows.some((row) => items.some((item) => item.id === row.id && parted(item)))) rows.push({ id: "cut", words: `partition ${message.from} from ${message.to}`, act: () => app.wish({ do: "cut", one: message.from, other: message.to }, `a network partition between ${message.from} and ${message.to}`) });
     rows.push({ id: "bytes", words: "read its bytes", sub: "key x", act: () => app.toggleDrawer("bytes") });

@@ -12,7 +12,10 @@ const MAY_BREAK = "\u200b";
 const SHORTEST = 12; // of what breaks; most texts have no such word, and this is asked at every step
 const LONG_WORD = new RegExp(`\\S{${SHORTEST}}`);
 
-/** The text in pieces, and between them the places where a line may end, beside its blanks. */
+/**
+ * The text in pieces, and between them the places where a line may end, beside its blanks.
+ * @param {string} words
+ */
 export function pieces(words) {
   if (!LONG_WORD.test(words)) return words === "" ? [] : [words];
   const humps = words.replace(NAME, (word) => word.replace(HUMP, MAY_BREAK));
@@ -20,12 +23,19 @@ export function pieces(words) {
   return parts.flatMap((part, n) => (n ? [h("wbr"), part] : [part]));
 }
 
-/** A text as an element whose long names may break. */
+/**
+ * A text as an element whose long names may break.
+ * @param {string} words
+ */
 export function breakable(words) {
   return h("span", ...pieces(words));
 }
 
-/** Writes the text of a node, as `text` does, so that its long names may break. */
+/**
+ * Writes the text of a node, as `text` does, so that its long names may break.
+ * @param {Element} node
+ * @param {string} words
+ */
 export function name(node, words) {
   if (node.textContent !== words) node.replaceChildren(...pieces(words));
 }

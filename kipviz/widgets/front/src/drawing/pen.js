@@ -1,10 +1,15 @@
 // The pen of the sequence diagram: what a message, a note, a local step, a fold and a host that is
 // down look like. Where they go is the paper's business (sequence.js).
 
-import { attr, s, text } from "../dom/dom.js";
+import { attr, first, need, s, text } from "../dom/dom.js";
 import { foldWords } from "../lines/fold.js";
 import { ending } from "../lines/line.js";
 import { TONE_MARK, fit, tone, widthOf } from "../dom/words.js";
+
+/** @import { Sequence } from "./sequence.js" */
+/** @import { Fold } from "../../types/app" */
+/** @import { DrawnCut, DrawnDown, DrawnNote, Flight } from "../../types/parts" */
+/** @import { Message, Note } from "../../types/payload" */
 
 export const FONT = '"Inter", ui-sans-serif, system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 const LABEL = `500 12px ${FONT}`;
@@ -15,12 +20,14 @@ export const FOLD_ROW = 26;
 export const WIRE_ROW = 25;
 
 export class Pen {
+  /** @param {Sequence} paper */
   constructor(paper) {
     this.paper = paper;
   }
 
+  /** @param {DrawnDown} down */
   down(down) {
-    const x = this.paper.x.get(down.lane);
+    const x = this.paper.xOf(down.lane);
     const y = this.paper.ends[down.from];
     return s(
       "g.kv-down",
@@ -32,7 +39,10 @@ export class Pen {
     );
   }
 
-  /** A jagged line that nothing passes. */
+  /**
+   * A jagged line that nothing passes.
+   * @param {DrawnCut} told
+   */
   cut({ x, from, until, words }) {
     const y = this.paper.ends[from];
     let d = `M${x} ${y}`;
@@ -40,9 +50,10 @@ export class Pen {
     return s("g.kv-cut-line", s("path", { d }), s("title", words));
   }
 
+  /** @param {number} k */
   local(k) {
     const step = this.paper.line.steps[k];
-    const x = this.paper.x.get(step.actor);
+    const x = this.paper.xOf(step.actor);
     const y = this.paper.top[k] + LOCAL_ROW / 2;
     const left = x > this.paper.width - this.paper.gap / 2 - 20;
     const words = fit(marked(step.tone, step.title), SMALL, Math.min(this.paper.gap * 1.5, left ? x - 16 : this.paper.width - x - 16));
@@ -60,15 +71,16 @@ export class Pen {
     );
   }
 
+  /** @param {Message} message */
   message(message) {
     const { x1, x2 } = this.paper.span(message);
-    const y = this.paper.base.get(message.id);
+    const y = need(this.paper.base.get(message.id), message.id);
     const lost = message.lost !== null && message.lost !== undefined && message.arrived === null;
     const parts = [];
     if (this.paper.x.has(message.from)) {
       const sent = this.paper.ends[message.sent];
       const lane = x1 + Math.sign(x2 - x1 || 1) * 5;
-      if (ending(message) - message.sent > 1 && y - sent > 30)
+      if ((ending(message) ?? 0) - message.sent > 1 && y - sent > 30)
         parts.push(s("path.kv-wait", { d: `M${x1} ${sent}L${lane} ${sent + 6}V${y - 8}L${x1} ${y}` }));
     }
     parts.push(...this.arrow(message, x1, x2, y, lost));
@@ -78,6 +90,13 @@ export class Pen {
     return group;
   }
 
+  /**
+   * @param {Message} message
+   * @param {number} x1
+   * @param {number} x2
+   * @param {number} y
+   * @param {boolean} lost
+   */
   arrow(message, x1, x2, y, lost) {
     if (x1 === x2) {
       const side = x1 > this.paper.width / 2 ? -1 : 1;
@@ -103,6 +122,14 @@ export class Pen {
     ];
   }
 
+  /**
+   * @param {Message} message
+   * @param {number} x1
+   * @param {number} x2
+   * @param {number} y
+   * @param {string} [suffix]
+   * @param {boolean} [flying]
+   */
   label(message, x1, x2, y, suffix = "", flying = false) {
     if (!this.paper.whole(message)) return this.asideLabel(message, Math.min(x1, x2), Math.max(x1, x2), y, suffix, flying);
     const words = fit(marked(message.tone, message.label) + suffix, LABEL, this.paper.width - 20);
@@ -114,10 +141,18 @@ export class Pen {
     return s("text", { x, y: y - 5, "text-anchor": "middle" }, words);
   }
 
-  /** Beside a stub, on the side away from the lane: what it is, and where it goes or comes from. */
+  /**
+   * Beside a stub, on the side away from the lane: what it is, and where it goes or comes from.
+   * @param {Message} message
+   * @param {number} left
+   * @param {number} right
+   * @param {number} y
+   * @param {string} suffix
+   * @param {boolean} flying
+   */
   asideLabel(message, left, right, y, suffix, flying) {
     const other = this.paper.x.has(message.to) ? ` ← ${this.paper.names.get(message.from)}` : ` → ${this.paper.names.get(message.to)}`;
-    const lane = this.paper.x.get(message.from) ?? this.paper.x.get(message.to);
+    const lane = this.paper.x.get(message.from) ?? this.paper.xOf(message.to);
     const after = lane <= left + 1;
     const room = (after ? this.paper.width - right : left) - 24;
     const words = fit(marked(message.tone, message.label) + other + suffix, LABEL, room);
@@ -125,6 +160,7 @@ export class Pen {
     return s("text", { x, y: y + (flying ? 5 : 4), "text-anchor": after ? "start" : "end" }, words);
   }
 
+  /** @param {Flight} entry */
   flight(entry) {
     const { message } = entry;
     const { x1, x2 } = this.paper.span(message);
@@ -143,6 +179,10 @@ export class Pen {
     return group;
   }
 
+  /**
+   * @param {SVGElement} node
+   * @param {Flight} told
+   */
   placeFlight(node, { message, slot }) {
     const y = 28 + slot * WIRE_ROW;
     attr(node, "transform", `translate(0 ${y})`);
@@ -150,7 +190,7 @@ export class Pen {
     const lane = x1 + (Math.sign(x2 - x1) || (x1 > this.paper.width / 2 ? -1 : 1)) * 5;
     const sent = this.paper.ends[message.sent] - this.paper.under - y;
     const far = this.paper.x.has(message.from) ? `M${x1} ${sent}L${lane} ${sent + 6}V-8L${x1} 0` : "";
-    attr(node.firstChild, "d", far);
+    attr(first(node), "d", far);
     const key = this.paper.keys.get(message.id);
     const held = this.paper.line.holds(message.id, this.paper.step);
     text(node.children[3], held ? "‖" : key ? key.key : "");
@@ -159,12 +199,15 @@ export class Pen {
     node.classList.toggle("kv-selected", this.paper.app.isSelected("message", message.id));
   }
 
-  /** A run of steps in one row; a click opens it. */
+  /**
+   * A run of steps in one row; a click opens it.
+   * @param {Fold} fold
+   */
   fold(fold) {
     const y = this.paper.top[fold.from] + (this.paper.folds.isOpen(fold) ? -FOLD_ROW : FOLD_ROW) / 2;
     const group = s(
       "g",
-      { class: `kv-fold${fold.hidden ? " kv-fold-hidden" : ""}`, transform: `translate(0 ${y})`, onclick: () => this.paper.app.openFold(fold) },
+      { class: `kv-fold${fold.hidden ? " kv-fold-hidden" : ""}`, transform: `translate(0 ${y})`, onclick: () => this.paper.app.openFold?.(fold) },
       s("line", { x1: 6, x2: this.paper.width - 6, y1: 0, y2: 0 }),
       s("rect", { height: 18, y: -9, rx: 9 }),
       s("text", { y: 4, "text-anchor": "middle", x: this.paper.width / 2 }),
@@ -173,6 +216,10 @@ export class Pen {
     return group;
   }
 
+  /**
+   * @param {SVGElement} node
+   * @param {Fold} fold
+   */
   fillFold(node, fold) {
     const { folds, line, step, width } = this.paper;
     const open = folds.isOpen(fold);
@@ -185,12 +232,13 @@ export class Pen {
     attr(node.children[1], "x", (width - room) / 2);
   }
 
+  /** @param {DrawnNote} told */
   note({ note, k }) {
     const width = Math.min(
       Math.max(widthOf(marked(note.tone, note.text), NOTE), note.sub ? widthOf(note.sub, SMALL) : 0) + 22,
       this.paper.width - 8,
     );
-    const middle = Math.min(Math.max(this.paper.x.get(note.lane), width / 2 + 3), this.paper.width - width / 2 - 3);
+    const middle = Math.min(Math.max(this.paper.xOf(note.lane), width / 2 + 3), this.paper.width - width / 2 - 3);
     const before = (this.paper.line.notesAt.get(k) ?? []).filter((other) => other.lane === note.lane);
     let y = this.paper.noteTop(k);
     for (const other of before.slice(0, before.indexOf(note))) y += noteHeight(other) + 4;
@@ -208,11 +256,20 @@ export class Pen {
     );
   }
 
+  /**
+   * @param {SVGElement} group
+   * @param {Message} message
+   */
   selectable(group, message) {
     group.append(s("title", `${message.label}: ${message.detail ?? ""}`));
     group.addEventListener("click", (event) => this.paper.app.guard(() => this.paper.app.pickMessage(message, { left: event.clientX, top: event.clientY, bottom: event.clientY })));
   }
 }
 
+/** @param {Pick<Note, "sub">} note */
 export const noteHeight = (note) => (note.sub ? 38 : 23);
+/**
+ * @param {string | undefined} name
+ * @param {string} words
+ */
 const marked = (name, words) => (TONE_MARK[tone(name)] ? `${TONE_MARK[tone(name)]} ${words}` : words);

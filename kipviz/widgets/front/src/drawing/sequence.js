@@ -3,10 +3,14 @@
 // Places depend only on the line, the lanes shown and the width, so nothing jumps while stepping:
 // a step moves the paper and adds or takes away a few drawn things.
 
-import { Keyed, attr, h, s, text } from "../dom/dom.js";
+import { Keyed, attr, h, inside, need, s, text } from "../dom/dom.js";
 import { Folds } from "../lines/fold.js";
 import { FOLD_ROW, FONT, LOCAL_ROW, Pen, WIRE_ROW, noteHeight } from "./pen.js";
 import { widthOf } from "../dom/words.js";
+
+/** @import { Line } from "../lines/line.js" */
+/** @import { Drawn } from "../../types/app" */
+/** @import { Head, Lane, Message } from "../../types/payload" */
 
 const MESSAGE_ROW = 23;
 const ASIDE_ROW = 18; // a message from or to a lane that is not on screen
@@ -25,14 +29,46 @@ const STUB = 46; // the length of an arrow to or from a lane that is not on scre
 const HINT = "→ next step of the flow · Shift → next message · ? all keys";
 
 export class Sequence {
+  /**
+   * @param {Drawn} app
+   * @param {{ folding?: boolean }} [told]
+   */
   constructor(app, { folding = true } = {}) {
     this.app = app;
-    this.key = this.width = this.floor = this.paperWidth = this.paperHeight = null; // measured, and laid out, last
+    // Measured, and laid out, last.
+    this.key = "";
+    this.width = this.gap = this.height = this.rest = this.step = this.under = 0;
+    this.paperWidth = this.paperHeight = -1;
+    /** @type {number | null} */
+    this.floor = null;
+    /** @type {number | null} */
+    this.scrolled = null;
+    /** @type {Lane[]} */
+    this.lanes = [];
+    /** @type {Map<string, number>} */
+    this.x = new Map(); // of each lane on screen
+    /** @type {Map<string, string>} */
+    this.names = new Map();
+    /** @type {Float64Array | null} */
+    this.spaces = null;
+    this.top = this.ends = new Float64Array();
+    /** @type {Map<string, number>} */
+    this.base = new Map(); // message id -> y of its arrow
+    /** @type {Map<string, { key: string }>} */
+    this.keys = new Map();
+    /** @type {[line: Line, step: number, since: number] | null} */
+    this.shown = null;
+    this.tagged = "";
     this.folds = new Folds(folding);
     this.onPaper = false; // whether all rows up to the cursor are drawn: on paper
     this.needed = 0; // the height for that
     this.heads = h("div.kv-heads", app.menu ? { role: "group", label: "Lanes: each opens what can happen to it" } : { "aria-hidden": "true" });
-    const open = (event) => app.openLane?.(event.currentTarget.kvLane, event.currentTarget.getBoundingClientRect());
+    /** @param {Event} event */
+    const open = (event) => {
+      const head = /** @type {Element} */ (event.currentTarget);
+      if (head.kvLane) app.openLane?.(head.kvLane, head.getBoundingClientRect());
+    };
+    /** @type {Keyed<Lane, HTMLButtonElement | HTMLDivElement>} */
     this.head = new Keyed(
       this.heads,
       () => h(app.menu ? "button.kv-head" : "div.kv-head", { onclick: app.menu ? open : null }, h("b"), h("span"), h("em")),
@@ -40,6 +76,10 @@ export class Sequence {
     );
     this.rails = s("g.kv-rails");
     this.world = s("g.kv-world");
+    /**
+     * @param {string} name
+     * @param {SVGElement} [parent]
+     */
     const layer = (name, parent = this.world) => parent.appendChild(s("g", { class: name }));
     this.band = this.world.appendChild(s("rect.kv-band", { x: 0, rx: 0 }));
     const pen = new Pen(this);
@@ -66,23 +106,26 @@ export class Sequence {
     this.svg = s("svg.kv-paper", { role: "img" }, this.title, s("defs", stripes, ash), this.rails, this.world);
     this.view = h("div.kv-view", this.svg);
     this.element = h("div.kv-sequence", this.heads, this.view);
-    this.line = null;
+    this.line = app.line;
     this.peeked = 0;
     this.view.addEventListener("wheel", (event) => this.app.guard(() => this.peek(event.deltaY) && event.preventDefault()), { passive: false });
   }
 
-  /** Looks further up without moving the cursor; the next step comes back. Says whether it moved. */
+  /**
+   * Looks further up without moving the cursor; the next step comes back. Says whether it moved.
+   * @param {number} pixels
+   */
   peek(pixels) {
-    const wanted = Math.max(-(this.rest ?? 0), Math.min(0, this.peeked + pixels));
+    const wanted = Math.max(-this.rest, Math.min(0, this.peeked + pixels));
     if (wanted === this.peeked) return false;
     this.peeked = wanted;
-    this.update(...this.shown);
+    if (this.shown) this.update(...this.shown);
     return true;
   }
 
   /** The messages in sight, from top to bottom: those delivered, then those on the wire. */
   inOrder() {
-    return [...this.messages.nodes.keys(), ...this.wire.nodes.keys()].map((id) => this.line.message(id));
+    return [...this.messages.nodes.keys(), ...this.wire.nodes.keys()].flatMap((id) => this.line.message(String(id)) ?? []);
   }
 
   // -- places: once per line, lanes and width ---------------------------------------------------
@@ -95,6 +138,10 @@ export class Sequence {
     return !same;
   }
 
+  /**
+   * @param {Line} line
+   * @param {Lane[]} lanes
+   */
   layout(line, lanes) {
     const width = this.paperWidth;
     const height = this.paperHeight;
@@ -116,22 +163,25 @@ export class Sequence {
     this.head.draw(lanes, (lane) => lane.id);
     attr(this.cursorLine, "x2", width);
     attr(this.band, "width", width);
-    this.scrolled = undefined;
+    this.scrolled = null;
   }
 
-  /** Places all rows, each with so much room before it: a comparison keeps two diagrams level. */
+  /**
+   * Places all rows, each with so much room before it: a comparison keeps two diagrams level.
+   * @param {Float64Array | null} spaces
+   */
   space(spaces) {
     this.spaces = spaces;
     this.place();
     for (const list of [this.downs, this.apart, this.locals, this.rolls, this.messages, this.notes, this.wire]) list.clear();
-    this.scrolled = undefined;
+    this.scrolled = null;
   }
 
   /** The top of every row, and where the messages of a row are drawn. */
   place() {
     const { line } = this;
     this.top = new Float64Array(line.steps.length + 1);
-    this.base = new Map(); // message id -> y of its arrow
+    this.base.clear();
     this.ends = new Float64Array(line.steps.length); // y from which a step's own messages leave
     let y = TOP;
     for (let k = 0; k < line.steps.length; k++) {
@@ -160,29 +210,57 @@ export class Sequence {
     this.top[line.steps.length] = y;
   }
 
+  /** @param {Message} message */
   rowOf(message) {
     return this.whole(message) ? MESSAGE_ROW : ASIDE_ROW;
   }
 
-  /** Whether both ends of a message are on screen. */
+  /**
+   * Where a lane on screen stands.
+   * @param {string} lane
+   */
+  xOf(lane) {
+    return need(this.x.get(lane), lane);
+  }
+
+  /**
+   * Down to where something is drawn: to its end, or beyond the cursor while it lasts.
+   * @param {{ to?: number | null }} span
+   * @param {number} step
+   */
+  untilOf({ to }, step) {
+    return to !== null && to !== undefined && to <= step ? this.top[to] : this.top[step + 1] + 400;
+  }
+
+  /**
+   * Whether both ends of a message are on screen.
+   * @param {Message} message
+   */
   whole(message) {
     return this.x.has(message.from) && this.x.has(message.to);
   }
 
+  /** @param {Message} message */
   seen(message) {
     return this.x.has(message.from) || this.x.has(message.to);
   }
 
-  /** Where a message begins and ends; the other end of a lane that is not on screen is a stub. */
+  /**
+   * Where a message begins and ends; the other end of a lane that is not on screen is a stub.
+   * @param {Message} message
+   */
   span(message) {
     const from = this.x.get(message.from);
     const to = this.x.get(message.to);
-    const here = from ?? to;
+    const here = need(from ?? to, "a lane");
     const stub = here + (this.width - here < STUB + 150 ? -STUB : STUB);
     return { x1: from ?? stub, x2: to ?? stub };
   }
 
-  /** The last row whose top lies at or above y. */
+  /**
+   * The last row whose top lies at or above y.
+   * @param {number} y
+   */
   rowAt(y) {
     let low = 0;
     let high = this.line.last;
@@ -196,6 +274,11 @@ export class Sequence {
 
   // -- one step -----------------------------------------------------------------------------------
 
+  /**
+   * @param {Line} line
+   * @param {number} step
+   * @param {number} since
+   */
   update(line, step, since) {
     const under = this.floor ?? this.top[step + 1];
     const wire = line.wire.at(step).filter((m) => this.seen(m));
@@ -241,7 +324,7 @@ export class Sequence {
     this.locals.draw(locals, (k) => k);
     this.drawDowns(line, step, first);
     this.drawCuts(line, step, first);
-    if (line.heads?.length) for (const lane of this.lanes) this.drawHead(this.head.nodes.get(lane.id), lane, line.headAt(lane.id, step));
+    if (line.heads.length) for (const lane of this.lanes) this.drawHead(need(this.head.nodes.get(lane.id), "a head"), lane, line.headAt(lane.id, step));
     this.drawCursor(step, since, under);
     this.under = under;
     const shown = wire.slice(0, WIRE_MAX).map((message, slot) => ({ message, slot }));
@@ -254,14 +337,20 @@ export class Sequence {
     this.describe(line, step, wire);
   }
 
+  /** @param {number} scroll */
   moveTo(scroll) {
     if (this.scrolled === scroll) return;
-    const near = this.scrolled !== undefined && Math.abs(scroll - this.scrolled) < MARGIN;
+    const near = this.scrolled !== null && Math.abs(scroll - this.scrolled) < MARGIN;
     this.world.classList.toggle("kv-glide", near);
     this.world.style.transform = `translate(0px, ${-scroll}px)`;
     this.scrolled = scroll;
   }
 
+  /**
+   * @param {number} step
+   * @param {number} since
+   * @param {number} under
+   */
   drawCursor(step, since, under) {
     for (const layer of [this.cursor, this.flight]) layer.style.transform = `translate(0px, ${under}px)`;
     const words = step === 0 ? "start" : `now · ${step}`;
@@ -279,13 +368,23 @@ export class Sequence {
     attr(this.band, "height", Math.max(0, under - begin));
   }
 
+  /**
+   * @param {Line} line
+   * @param {number} step
+   * @param {number} first
+   */
   drawDowns(line, step, first) {
-    const shown = (line.downs ?? [])
+    const shown = line.downs
       .filter((down) => this.x.has(down.lane) && down.from <= step && (down.to ?? step) >= first)
-      .map((down) => ({ ...down, until: down.to !== null && down.to <= step ? this.top[down.to] : this.top[step + 1] + 400 }));
+      .map((down) => ({ ...down, until: this.untilOf(down, step) }));
     this.downs.draw(shown, (down) => `${down.lane} ${down.from} ${down.until}`);
   }
 
+  /**
+   * @param {Line} line
+   * @param {number} step
+   * @param {Message[]} wire
+   */
   describe(line, step, wire) {
     const waiting = wire.map((m) => `${m.label} from ${this.names.get(m.from)} to ${this.names.get(m.to)}${line.holds(m.id, step) ? ", held back" : ""}`);
     const flying = waiting.length ? ` In flight: ${waiting.slice(0, 6).join("; ")}.` : "";
@@ -294,7 +393,12 @@ export class Sequence {
 
   // -- drawn things -------------------------------------------------------------------------------
 
-  /** A cut stands between neighbours of its two sides; where it has none, beside its first lane. */
+  /**
+   * A cut stands between neighbours of its two sides; where it has none, beside its first lane.
+   * @param {Line} line
+   * @param {number} step
+   * @param {number} first
+   */
   drawCuts(line, step, first) {
     if (!line.cuts?.length) {
       this.apart.clear();
@@ -305,33 +409,40 @@ export class Sequence {
       .filter((cut) => cut.from <= step && (cut.to ?? step) >= first && this.x.has(cut.one) && this.x.has(cut.other))
       .map((cut) => ({ ...cut, places: [order.indexOf(cut.one), order.indexOf(cut.other)].sort((a, b) => a - b) }));
     const next = cuts.filter(({ places: [a, b] }) => b - a === 1);
+    /** @param {{ from: number, places: number[] }} cut */
     const between = (cut) => next.some((one) => one.from === cut.from && one.places[0] >= cut.places[0] && one.places[1] <= cut.places[1]);
     const shown = new Map();
     for (const cut of [...next, ...cuts.filter((cut) => !next.includes(cut) && !between(cut))]) {
-      const until = cut.to !== null && cut.to <= step ? this.top[cut.to] : this.top[step + 1] + 400;
-      const x = this.x.get(order[cut.places[0]]) + (next.includes(cut) ? this.gap / 2 : 30);
+      const until = this.untilOf(cut, step);
+      const x = this.xOf(order[cut.places[0]]) + (next.includes(cut) ? this.gap / 2 : 30);
       shown.set(`${x} ${cut.from} ${until}`, { x, from: cut.from, until, words: `${cut.one} and ${cut.other} are partitioned` });
     }
     this.apart.draw([...shown.values()], ({ x, from, until }) => `${x} ${from} ${until}`);
   }
 
+  /**
+   * @param {HTMLElement} node
+   * @param {Lane} lane
+   * @param {Head} [head]
+   */
   drawHead(node, lane, head) {
     node.kvLane = lane;
     // Most steps change no head.
     if (node.kvLaid === this.key && node.kvHead === head) return;
     Object.assign(node, { kvLaid: this.key, kvHead: head });
-    const [title, sub, mark] = node.children;
+    const [title, sub, mark] = inside(node);
     text(title, lane.title);
     text(sub, head ? head.sub || "leads nothing" : lane.sub);
     text(mark, head?.mark ? `✕ ${head.mark}` : "");
     attr(node, "data-mark", head?.mark || null);
-    node.classList.toggle("kv-head-moved", Boolean(head) && head.sub !== lane.sub);
+    node.classList.toggle("kv-head-moved", head !== undefined && head.sub !== lane.sub);
     node.style.left = `${this.x.get(lane.id)}px`;
     node.style.width = `${Math.min(this.gap - 4, 180)}px`;
     node.classList.toggle("kv-tight", this.gap < 125);
     attr(node, "title", `${lane.title}: ${head?.mark ? `${head.mark}, ` : ""}${(head ? head.sub : lane.sub) ?? ""}${this.app.menu ? "; click for what can happen to it" : ""}`);
   }
 
+  /** @param {number} k */
   noteTop(k) {
     const arrived = (this.line.arrivals.get(k) ?? []).filter((m) => this.seen(m));
     return arrived.reduce((y, m) => y + this.rowOf(m), this.top[k] + 5);

@@ -4,6 +4,11 @@
 import { aria, h, show, text } from "../dom/dom.js";
 import { tool } from "./panels.js";
 
+/** @import { Frame } from "./frame.js" */
+/** @import { Asking } from "../../types/app" */
+/** @import { Model } from "../../types/page" */
+/** @import { Big } from "../../types/payload" */
+
 const OWN = new Set(["presenter", "tool"]); // what a window has for itself
 // What style.css takes of JupyterLab's theme, which a new window does not know.
 const THEME = ["--jp-layout-color1", "--jp-content-font-color1", "--jp-code-font-family"];
@@ -12,19 +17,33 @@ const THEME = ["--jp-layout-color1", "--jp-content-font-color1", "--jp-code-font
 class Shared {
   alone = true; // nothing stands around it in its window
 
+  /** @param {Model} model */
   constructor(model) {
     this.model = model;
   }
+  /** @param {string} name */
   get(name) {
     if (name === "presenter") return true;
     return name === "tool" ? "" : this.model.get(name);
   }
+  /**
+   * @param {string} name
+   * @param {unknown} value
+   */
   set(name, value) {
     if (!OWN.has(name)) this.model.set(name, value);
   }
+  /**
+   * @param {string} event
+   * @param {(...told: never[]) => void} listener
+   */
   on(event, listener) {
     if (!OWN.has(event.slice("change:".length))) this.model.on(event, listener);
   }
+  /**
+   * @param {string} event
+   * @param {(...told: never[]) => void} listener
+   */
   off(event, listener) {
     this.model.off(event, listener);
   }
@@ -34,7 +53,11 @@ class Shared {
 }
 
 export class Audience {
-  /** `app` is the speaker's frame; `twin(model)` makes another one of the same run. */
+  /**
+   * `app` is the speaker's frame; `twin(model)` makes another one of the same run.
+   * @param {Frame} app
+   * @param {(model: Model) => Frame} twin
+   */
   constructor(app, twin) {
     this.app = app;
     this.twin = twin;
@@ -44,6 +67,10 @@ export class Audience {
     this.element = h("section.kv-speaker", { label: "Notes for the speaker" }, h("h3.kv-caption", "Only you see this"), this.next, this.answer);
     show(this.element, false);
     this.leaves = () => this.close();
+    /** @type {Window | null} */
+    this.window = null;
+    /** @type {Frame | null} */
+    this.frame = null;
   }
 
   get open() {
@@ -71,11 +98,11 @@ export class Audience {
     page.body.style.margin = "8px";
     const theme = getComputedStyle(document.body);
     for (const name of THEME) if (theme.getPropertyValue(name)) page.documentElement.style.setProperty(name, theme.getPropertyValue(name));
-    this.frame = this.twin(new Shared(this.app.model));
-    page.body.append(this.frame.root);
-    this.frame.focus();
+    const frame = (this.frame = this.twin(new Shared(this.app.model)));
+    page.body.append(frame.root);
+    frame.focus();
     opened.addEventListener("pagehide", this.leaves);
-    opened.addEventListener("resize", () => this.frame?.guard(() => this.frame.resize()));
+    opened.addEventListener("resize", () => frame.guard(() => frame.resize()));
     window.addEventListener("pagehide", this.leaves);
     this.said();
   }
@@ -95,7 +122,7 @@ export class Audience {
   /** A black screen there; the speaker's stays. Says whether there is a second window. */
   blank() {
     if (!this.open) return false;
-    if (!this.frame.uncover()) this.frame.blank();
+    if (!this.frame?.uncover()) this.frame?.blank();
     return true;
   }
 
@@ -106,7 +133,12 @@ export class Audience {
     this.app.resize();
   }
 
-  /** Draws the notes: the title of the next step with its sentence, and the answer to the question on screen. */
+  /**
+   * Draws the notes: the title of the next step with its sentence, and the answer to the question on screen.
+   * @param {Big | undefined} next
+   * @param {boolean} more
+   * @param {Asking} [question]
+   */
   update(next, more, question) {
     text(this.next, more && next ? `Next: ${next.title}. ${next.say ?? ""}` : more ? "" : "This is the last step.");
     const right = question?.options.find((option) => option.right);

@@ -2,12 +2,17 @@
 // a size, and values synced with Python.
 
 import { Audience } from "./audience.js";
-import { aria, attr, framed, h, reason, show, text } from "../dom/dom.js";
+import { aria, attr, framed, h, need, reason, show } from "../dom/dom.js";
 import { listen } from "./keys.js";
-import { backward } from "../lines/line.js";
 import { Errors, Help } from "./panels.js";
+import { Sentence } from "./sentence.js";
 import { sheet } from "../styles/sheet.js";
-import { Player } from "./transport.js";
+import { Player, Transport } from "./transport.js";
+
+/** @import { Drawer } from "./panels.js" */
+/** @import { Diagram, Grain } from "../../types/app" */
+/** @import { Model } from "../../types/page" */
+/** @import { Payload } from "../../types/payload" */
 
 const PRESENTING = 1.3; // how much larger everything is drawn in presenter mode
 const PRESENTING_LOW = 1.05; // and in a window as low as HALL, where the diagram needs the room
@@ -27,12 +32,15 @@ const THREE = 1000;
 const around = new Map([["three", 208], ["two", 212]]);
 
 export class Frame {
-  constructor(model, label) {
+  /**
+   * @param {Model} model
+   * @param {string} label
+   * @param {Payload} run whose words are explained
+   */
+  constructor(model, label, run) {
     this.model = model;
     // Counted on the page: Jupyter loads this module once for every widget.
-    /** @type {Document & { kvMade?: number }} */
-    const page = document;
-    this.number = page.kvMade = (page.kvMade ?? 0) + 1;
+    this.number = document.kvMade = (document.kvMade ?? 0) + 1;
     this.errors = new Errors();
     // Nothing of it is laid out before its width is known (resize): what is first laid out is what is seen.
     this.root = h("div.kv", { "data-size": "", tabindex: "0", role: "group", label: `${label}. Keys: right and left for one step, with Shift for one message, question mark for all keys.`, "data-lm-suppress-shortcuts": "true" });
@@ -46,26 +54,45 @@ export class Frame {
       () => this.playStops(),
       () => this.guard(() => this.drawPlay()),
     );
+    /** @type {Array<[string, (...told: never[]) => void]>} */
     this.heard = [];
+    /** @type {Drawer<Frame>[]} */
     this.drawers = [];
+    /** @type {Grain} */
     this.grain = "small";
-    this.size = this.tall = this.patience = null;
+    /** @type {string | null} */
+    this.size = null;
+    /** @type {number | null} */
+    this.tall = null;
+    this.at = this.wide = 0;
+    this.allLanes = Boolean(model.get("all_lanes"));
+    /** @type {Diagram[]} */
+    this.sequences = [];
+    /** @type {ChildNode | null} */
+    this.behind = null; // what the sentence stands before on the screen
     this.scale = 1;
     this.printing = this.aroundDrawn = false;
-    // Each kind of frame builds its own.
-    this.transport = this.sentence = null;
     listen(this, this.root);
     this.hear("presenter", () => this.heardPresenter());
     this.root.addEventListener("fullscreenchange", () => this.guard(() => this.leftFullScreen()));
     this.root.classList.toggle("kv-presenter", this.presenting);
     this.audience = model.alone ? null : new Audience(this, (shared) => this.twin(shared));
+    this.transport = new Transport(this, this.player);
+    this.sentence = new Sentence(this, run.glossary);
+    this.help = new Help(run.spec_line);
   }
 
+  /** @param {string} part */
   name(part) {
     return `kv-${this.number}-${part}`;
   }
 
-  /** Runs something; what goes wrong is shown on the page and in the console. */
+  /**
+   * Runs something; what goes wrong is shown on the page and in the console.
+   * @template Made
+   * @param {() => Made} act
+   * @returns {Made | undefined}
+   */
   guard(act) {
     try {
       return act();
@@ -79,6 +106,10 @@ export class Frame {
 
   // -- values shared with Python --------------------------------------------------------------------
 
+  /**
+   * @param {string} name
+   * @param {() => unknown} act
+   */
   hear(name, act) {
     const listener = () => this.guard(act);
     this.model.on(`change:${name}`, listener);
@@ -88,6 +119,7 @@ export class Frame {
   /**
    * Keeps a value, which whoever does so draws. It is saved at once: what the kernel says of an earlier value would
    * replace one that is not saved. JupyterLab has one message on its way and keeps the newest values for the next.
+   * @param {Record<string, unknown>} values
    */
   keep(values) {
     let changed = false;
@@ -115,6 +147,7 @@ export class Frame {
 
   // -- size and theme -------------------------------------------------------------------------------
 
+  /** @param {Diagram[]} sequences */
   watch(sequences) {
     this.sequences = sequences;
     this.resizer = new ResizeObserver(() => this.guard(() => this.resize()));
@@ -131,7 +164,10 @@ export class Frame {
       this.themer.observe(node, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "class", "data-theme"] });
   }
 
-  /** For paper: as wide as a page, everything opened, and the diagram from the first step to the cursor. */
+  /**
+   * For paper: as wide as a page, everything opened, and the diagram from the first step to the cursor.
+   * @param {boolean} begins
+   */
   print(begins) {
     if (this.printing === begins) return;
     this.printing = begins;
@@ -151,7 +187,7 @@ export class Frame {
   }
 
   resize() {
-    const window_ = this.root.ownerDocument.defaultView.innerHeight;
+    const window_ = need(this.root.ownerDocument.defaultView, "the window").innerHeight;
     const scale = !this.presenting ? 1 : window_ < HALL ? PRESENTING_LOW : PRESENTING;
     if (scale !== this.scale) this.root.style.setProperty("--kv-larger", String((this.scale = scale)));
     const width = this.root.clientWidth;
@@ -184,6 +220,7 @@ export class Frame {
     if (!same || moved) this.draw();
   }
 
+  /** @param {number} tall */
   beTall(tall) {
     if (tall === this.tall) return;
     this.tall = tall;
@@ -212,22 +249,25 @@ export class Frame {
     this.resizer?.disconnect();
     this.themer?.disconnect();
     for (const [name, act] of Object.entries(this.ofWindow ?? {})) window.removeEventListener(name, act);
-    clearTimeout(this.patience);
     this.audience?.close();
   }
 
   /** Draws the cursor's place; a focused button that this takes away leaves the focus to the box. */
   draw() {
     if (!this.wide) return;
-    const page = this.root.getRootNode();
-    const inside = this.root.contains(page.activeElement);
+    const inside = this.root.contains(this.focused);
     if (!this.aroundDrawn) this.drawAround();
     this.aroundDrawn = false;
     this.paint();
-    if (inside && !this.root.contains(page.activeElement)) this.focus();
+    if (inside && !this.root.contains(this.focused)) this.focus();
   }
 
   // -- moving -----------------------------------------------------------------------------------------
+
+  /** What has the focus on this page. */
+  get focused() {
+    return /** @type {HTMLElement | null} */ (/** @type {Document | ShadowRoot} */ (this.root.getRootNode()).activeElement);
+  }
 
   focus() {
     this.root.focus({ preventScroll: true });
@@ -241,14 +281,20 @@ export class Frame {
     this.go(this.last, "big");
   }
 
+  /** @param {boolean} small */
   onward(small) {
     this.go(small ? this.at + 1 : this.bigForward(this.at), small ? "small" : "big");
   }
 
+  /** @param {boolean} small */
   backward(small) {
     this.go(small ? this.at - 1 : this.bigBack(this.at), small ? "small" : "big");
   }
 
+  /**
+   * @param {number} at
+   * @param {Grain} grain
+   */
   go(at, grain) {
     const place = Math.max(0, Math.min(this.last, at));
     this.grain = grain;
@@ -257,7 +303,10 @@ export class Frame {
     this.draw();
   }
 
-  /** Puts the cursor where Python has it; at the end of a big step, that step is what is looked at. */
+  /**
+   * Puts the cursor where Python has it; at the end of a big step, that step is what is looked at.
+   * @param {number} step
+   */
   standAt(step) {
     this.at = Math.max(0, Math.min(this.last, step));
     this.grain = this.endsBig(this.at) ? "big" : "small";
@@ -275,14 +324,20 @@ export class Frame {
     this.draw();
   }
 
-  /** The keys of a presenter's remote: a step while presenting, else a look further up. */
+  /**
+   * The keys of a presenter's remote: a step while presenting, else a look further up.
+   * @param {number} way
+   */
   page(way) {
     if (!this.presenting) this.peek(way);
     else if (way > 0) this.onward(false);
     else this.backward(false);
   }
 
-  /** Shows what lies above in the diagram, most of its height at a time. */
+  /**
+   * Shows what lies above in the diagram, most of its height at a time.
+   * @param {number} way
+   */
   peek(way) {
     for (const sequence of this.sequences) sequence.peek(way * 0.8 * sequence.height);
   }
@@ -306,14 +361,17 @@ export class Frame {
     return 0;
   }
 
+  /** @param {number} at */
   bigForward(at) {
     return at + 1;
   }
 
+  /** @param {number} at */
   bigBack(at) {
     return at - 1;
   }
 
+  /** @param {number} _at */
   endsBig(_at) {
     return false;
   }
@@ -322,15 +380,20 @@ export class Frame {
     return false;
   }
 
+  /** @param {number} _next */
   holdsBefore(_next) {
     return false;
   }
 
   paint() {}
 
-  /** The same frame once more, for another window. */
+  /**
+   * The same frame once more, for another window.
+   * @param {Model} _model
+   * @returns {Frame}
+   */
   twin(_model) {
-    return null;
+    return this;
   }
 
   // -- presenting -------------------------------------------------------------------------------------
@@ -363,7 +426,7 @@ export class Frame {
   /** Opens or closes the window for the class; in that window, closes it. */
   toggleWindow() {
     if (this.audience) this.audience.toggle();
-    else this.root.ownerDocument.defaultView.close();
+    else this.root.ownerDocument.defaultView?.close();
   }
 
   /** A black screen, for when the class should look at the speaker. */
@@ -372,8 +435,11 @@ export class Frame {
     show(this.cover, true);
   }
 
-  /** Takes the black screen away; says whether there was one. */
-  uncover(key) {
+  /**
+   * Takes the black screen away; says whether there was one.
+   * @param {string} [key]
+   */
+  uncover(key = "") {
     if (this.cover.hidden || key === "Shift") return false;
     show(this.cover, false);
     return true;
@@ -381,20 +447,20 @@ export class Frame {
 
   // -- panels -----------------------------------------------------------------------------------------
 
-  makeHelp(specLine) {
-    this.help = new Help(specLine);
-    return this.help.element;
-  }
-
+  /** @param {boolean} [open] */
   toggleHelp(open) {
     aria(this.transport.helpButton, "expanded", this.help.toggle(open));
   }
 
+  /** @param {boolean} [open] */
   toggleWhy(open) {
     aria(this.transport.whyButton, "expanded", this.sentence.toggle(open));
   }
 
-  /** Opens one drawer and closes the others; an open one is closed. */
+  /**
+   * Opens one drawer and closes the others; an open one is closed.
+   * @param {string} name
+   */
   toggleDrawer(name) {
     if (!this.drawers.some((drawer) => drawer.name === name)) return;
     for (const drawer of this.drawers) drawer.toggle(drawer.name === name && !drawer.open);
@@ -432,18 +498,22 @@ export class Frame {
     // The browser's Escape ends a full screen by itself; where it gave none, the page is only larger, and ends that here.
     if (this.presenting && !this.model.alone) return this.present();
     this.player.pause();
-    return this.root.getRootNode().activeElement?.blur();
+    return this.focused?.blur();
   }
 
   closeMore() {
     return false;
   }
 
-  /** The notable steps, in order; none where there is no one line. */
+  /**
+   * The notable steps, in order; none where there is no one line.
+   * @returns {number[]}
+   */
   get notables() {
     return [];
   }
 
+  /** @param {number} way */
   marked(way) {
     const found = way > 0 ? this.notables.find((k) => k > this.at) : this.notables.findLast((k) => k < this.at);
     if (found !== undefined) this.go(found, "small");
@@ -458,68 +528,40 @@ export class Frame {
     this.transport.askPlace();
   }
 
-  /** The step that somebody typed: a number, or words of a title. */
+  /**
+   * The step that somebody typed: a number, or words of a title.
+   * @param {string} words
+   */
   stepCalled(words) {
     if (/^\d+$/.test(words)) return Number(words) <= this.last ? Number(words) : undefined;
     return words ? this.titled(words) : undefined;
   }
 
+  /**
+   * @param {string} _words
+   * @returns {number | undefined}
+   */
   titled(_words) {
     return undefined;
   }
 
   enter() {}
   toggleFolds() {}
-  selectNext() {}
   toggleFaults() {}
   toggleOnly() {}
-  nextBranch() {}
-  press() {}
-  ask() {}
-}
-
-/** The lanes on screen: the first screen's (four at most), or all. */
-export function lanesOf(payload, all) {
-  if (all) return payload.lanes;
-  const first = payload.lanes.filter((lane) => lane.first);
-  return first.length ? first.slice(0, 4) : payload.lanes.slice(0, 4);
-}
-
-/** The cards of the lanes on screen, and those that belong to no lane. */
-export function cardsOf(payload, lanes) {
-  const ids = new Set(lanes.map((lane) => lane.id));
-  const known = new Set(payload.lanes.map((lane) => lane.id));
-  return payload.cards
-    .filter((card) => card.kind !== "beliefs" && (ids.has(card.lane) || !known.has(card.lane)))
-    .sort((a, b) => (a.order ?? 0) - (b.order ?? 0));
-}
-
-/** The place the reader came from, as far as the marks of change are concerned. */
-export function sinceOf(line, step, grain) {
-  const big = line.bigs[line.bigAt[step]];
-  const rested = big && (line.endsBig(step) || big.rests?.includes(step));
-  return grain === "big" && rested ? backward(big, step) : step - 1;
-}
-
-export function lanesButton(app, payload) {
-  const hidden = payload.lanes.length - lanesOf(payload, false).length;
-  const word = h("span.kv-lanes-word");
-  const more = h("span");
-  const button = h("button.kv-lanes-button", { onclick: () => app.toggleLanes() }, word, more);
-  show(button, hidden > 0);
-  return {
-    button,
-    hidden,
-    drawn: null,
-    /** Says what a press does; on a narrow page only how many lanes it adds or takes away. */
-    draw(all) {
-      if (this.drawn === all) return;
-      this.drawn = all;
-      text(word, all ? "first screen " : "all lanes ");
-      text(more, all ? `\u2212${hidden}` : `+${hidden}`);
-      attr(button, "title", all ? "only the lanes of the first screen (a)" : "all lanes (a)");
-      attr(button, "aria-label", `${all ? "first screen" : "all lanes"} ${more.textContent}`);
-      aria(button, "pressed", all);
-    },
-  };
+  toggleTrail() {}
+  lightTrail() {}
+  /** @param {number} _way */
+  selectNext(_way) {}
+  /** @param {number} _id */
+  switchTo(_id) {}
+  /**
+   * @param {number} _change
+   * @param {boolean} [_same]
+   */
+  nextBranch(_change, _same) {}
+  /** @param {number} _n */
+  press(_n) {}
+  /** @param {boolean} _always */
+  ask(_always) {}
 }

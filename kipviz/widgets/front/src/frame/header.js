@@ -1,14 +1,21 @@
 // The title line: what is shown, whose design it is and how far it is decided, and the verdicts.
 
-import { Keyed, attr, h, show, text } from "../dom/dom.js";
+import { Keyed, attr, first, h, inside, last, show, text } from "../dom/dom.js";
 import { STATE_MARK, STATE_WORD } from "../dom/words.js";
 
+/** @import { Line } from "../lines/line.js" */
+/** @import { VerdictChip } from "../../types/parts" */
+/** @import { Design, VerdictInfo } from "../../types/payload" */
+
+/** @type {Record<string, string>} */
 const STATUS = { shipped: "●", draft: "◐", "our inference": "◌" };
 const CHIPS_MAX = 4;
 const LONG = 12; // letters of a promise's name that give way on a narrow page
+/** @type {Record<string, number>} */
 const ORDER = { broken: 0, pending: 1, holds: 2 };
 
 export class DesignChip {
+  /** @param {Design} [design] */
   constructor(design) {
     this.sign = h("span", { "aria-hidden": "true" });
     this.word = h("span");
@@ -18,6 +25,7 @@ export class DesignChip {
     this.update(design);
   }
 
+  /** @param {Design | undefined} design */
   update(design) {
     const status = design?.status ?? "";
     attr(this.element, "title", [design?.sentence, status && `(${status})`].filter(Boolean).join(" "));
@@ -31,8 +39,11 @@ export class DesignChip {
 }
 
 export class Verdicts {
+  /** @param {{ size?: string | null, name(part: string): string }} app */
   constructor(app) {
     this.app = app;
+    /** @type {VerdictInfo[]} */
+    this.alive = [];
     this.chips = h("div.kv-verdicts", { role: "group", label: "Properties" });
     this.panel = h("dl.kv-verdict-panel");
     show(this.panel, false);
@@ -47,28 +58,37 @@ export class Verdicts {
       (node, verdict) => {
         if (node.kvVerdict === verdict) return;
         node.kvVerdict = verdict;
-        text(node.firstChild, `${STATE_MARK[verdict.state] ?? ""} ${verdict.property}: ${STATE_WORD[verdict.state] ?? verdict.state}`);
-        text(node.lastChild, `${verdict.sentence}${verdict.reason ? `: ${verdict.reason}` : ""}`);
+        text(first(node), `${STATE_MARK[verdict.state] ?? ""} ${verdict.property}: ${STATE_WORD[verdict.state] ?? verdict.state}`);
+        text(last(node), `${verdict.sentence}${verdict.reason ? `: ${verdict.reason}` : ""}`);
         attr(node, "data-state", verdict.state);
       },
     );
   }
 
+  /**
+   * @param {Line} line
+   * @param {number} step
+   */
   update(line, step) {
     const alive = line.liveVerdicts.at(step).sort((a, b) => (ORDER[a.state] ?? 3) - (ORDER[b.state] ?? 3));
     this.alive = alive;
     const loud = alive.filter((verdict) => verdict.state !== "holds");
     const calm = alive.filter((verdict) => verdict.state === "holds");
     const folded = alive.length > (this.app.size === "two" ? 1 : CHIPS_MAX) && calm.length > 1;
+    /** @type {VerdictChip[]} */
     const chips = folded ? [...loud, { property: `${calm.length} hold`, state: "holds", sentence: calm.map((v) => v.property).join(", "), all: true }] : alive;
     this.list.draw(chips, (verdict) => (verdict.all ? "all" : verdict.property));
     this.rows.draw(alive, (verdict) => verdict.property);
   }
 
+  /**
+   * @param {HTMLElement} node
+   * @param {VerdictChip} verdict
+   */
   draw(node, verdict) {
     if (node.kvVerdict === verdict) return;
     node.kvVerdict = verdict;
-    const [sign, name, word] = node.children;
+    const [sign, name, word] = inside(node);
     text(sign, STATE_MARK[verdict.state] ?? "?");
     if (name.textContent !== verdict.property) {
       text(name, verdict.property);
@@ -80,22 +100,25 @@ export class Verdicts {
     attr(node, "aria-label", `${verdict.property}: ${STATE_WORD[verdict.state] ?? verdict.state}`);
   }
 
-  /** Marks the verdicts of which the other side of a comparison says something else. */
+  /**
+   * Marks the verdicts of which the other side of a comparison says something else.
+   * @param {Verdicts} other
+   */
   compareWith(other) {
     const said = new Map(other.alive.map((verdict) => [verdict.property, verdict.state]));
     for (const [name, node] of this.list.nodes) {
       const mine = this.alive.find((verdict) => verdict.property === name);
-      const unlike = Boolean(mine) && said.get(name) !== mine.state;
+      const unlike = mine !== undefined && said.get(mine.property) !== mine.state;
       node.classList.toggle("kv-unlike-chip", unlike);
       if (mine) attr(node, "aria-label", `${name}: ${STATE_WORD[mine.state] ?? mine.state}${unlike ? ", the other side differs" : ""}`);
     }
   }
 
-  toggle(open = this.panel.hidden) {
+  toggle(open = this.panel.hidden === true) {
     show(this.panel, open);
   }
 
   broken() {
-    return (this.alive ?? []).filter((verdict) => verdict.state === "broken");
+    return this.alive.filter((verdict) => verdict.state === "broken");
   }
 }

@@ -1,12 +1,19 @@
 // Keys act only while the focus is inside, and a key that acts goes no further: the notebook around
 // it would take `a`, `b` or `d d` for commands on its cells.
 
+import { target } from "../dom/dom.js";
+
+/** @import { Frame } from "./frame.js" */
+
 const OWN = new Set(["INPUT", "SELECT", "TEXTAREA"]);
 const PRESS = new Set([" ", "Enter"]);
 const SCROLL = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown"]);
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
 
-/** Every key there is: what it is called, how the help shows it, and what it does. */
+/**
+ * Every key there is: what it is called, how the help shows it, and what it does.
+ * @type {Array<{ keys?: string[], show?: string[], what?: string, act?: (app: Frame, event: KeyboardEvent) => void }>}
+ */
 export const KEYS = [
   { show: ["→", "←"], what: "one step of the flow, forward or back; with Shift one message" },
   { keys: ["ArrowRight", "l", "n"], act: (app, event) => app.onward(event.shiftKey) },
@@ -41,8 +48,8 @@ export const KEYS = [
   { keys: ["v"], show: ["v"], what: "views: pin and hide cards and rows", act: (app) => app.toggleDrawer("views") },
   { keys: ["d"], show: ["d"], what: "only what changed in this step, or everything", act: (app) => app.toggleOnly() },
   { keys: ["w"], show: ["w"], what: "why: rule, guards, clause, Kafka class and causes", act: (app) => app.toggleWhy() },
-  { keys: ["e"], show: ["e", "c"], what: "what blocks this; highlight the steps that led here", act: (app) => app.trail?.toggle() },
-  { keys: ["c"], act: (app) => app.trail?.light() },
+  { keys: ["e"], show: ["e", "c"], what: "what blocks this; highlight the steps that led here", act: (app) => app.toggleTrail() },
+  { keys: ["c"], act: (app) => app.lightTrail() },
   { keys: ["x"], show: ["x"], what: "the bytes of the chosen message", act: (app) => app.toggleDrawer("bytes") },
   { keys: ["s"], show: ["s"], what: "share: link, files, pictures", act: (app) => app.toggleDrawer("share") },
   { keys: ["P"], show: ["P"], what: "presenter mode: large type, and a remote steps", act: (app) => app.present() },
@@ -54,13 +61,17 @@ export const KEYS = [
   { keys: ["Escape"], show: ["Esc"], what: "close what is open, then leave", act: (app) => app.leave() },
 ];
 
+/**
+ * @param {Frame} app
+ * @param {HTMLElement} root
+ */
 export function listen(app, root) {
   const acts = new Map(KEYS.flatMap(({ keys = [], act }) => keys.map((key) => [key, act])));
   root.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.key === "Tab") return;
     event.stopPropagation();
     if (app.uncover(event.key)) return event.preventDefault();
-    const { tagName } = event.target;
+    const { tagName } = target(event);
     if (event.key !== "Escape" && OWN.has(tagName) && !(event.shiftKey && event.key.startsWith("Arrow"))) return;
     if (/^[BS]U/.test(tagName) && PRESS.has(event.key)) return; // of a button, a summary
     if (tagName === "SECTION" && SCROLL.has(event.key)) return; // the browser scrolls it

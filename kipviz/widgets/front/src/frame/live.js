@@ -2,12 +2,17 @@
 
 import { attr, press, text } from "../dom/dom.js";
 
+/** @import { App } from "../../types/app" */
+/** @import { Growth } from "../../types/page" */
+
 export class Live {
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     this.element = press("", () => this.goToNewest());
     this.element.className = "kv-live";
     for (const name of ["live", "following"]) app.hear(name, () => app.draw());
+    /** @param {Growth} told */
     const heard = (told) => app.guard(() => told?.do === "grow" && app.lengthen(told));
     app.model.on("msg:custom", heard);
     app.heard.push(["msg:custom", heard]);

@@ -4,6 +4,11 @@
 import { aria, h, icon, show, text } from "../dom/dom.js";
 import { KEYS } from "./keys.js";
 
+/** @import { Frame } from "./frame.js" */
+/** @import { Line } from "../lines/line.js" */
+/** @import { Listener, Props } from "../../types/nodes" */
+/** @import { DrawerWords } from "../../types/parts" */
+
 export class Errors {
   constructor() {
     this.words = h("p");
@@ -12,6 +17,7 @@ export class Errors {
     show(this.element, false);
   }
 
+  /** @param {string} words */
   say(words) {
     text(this.words, words);
     show(this.element, true);
@@ -35,6 +41,7 @@ const LEGEND = [
 ];
 
 export class Help {
+  /** @param {string | undefined} specLine */
   constructor(specLine) {
     this.specLine = specLine;
     this.element = h("div.kv-help", { role: "region", label: "Keys and symbols" });
@@ -43,7 +50,7 @@ export class Help {
 
   /** Nobody who does not ask waits for it. */
   fill() {
-    const rows = KEYS.filter((key) => key.show).map(({ show: keys, what }) => h("div", h("dt", ...keys.map((key) => h("kbd", key))), h("dd", what)));
+    const rows = KEYS.filter((key) => key.show).map(({ show: keys = [], what = "" }) => h("div", h("dt", ...keys.map((key) => h("kbd", key))), h("dd", what)));
     const legend = LEGEND.map(([name, what]) => h("li", h("span", { class: `kv-lg ${name}`, "aria-hidden": "true" }), h("span", what)));
     this.element.append(
       h("dl.kv-keys", ...rows),
@@ -51,20 +58,34 @@ export class Help {
     );
   }
 
-  toggle(open = this.element.hidden) {
+  toggle(open = this.element.hidden === true) {
     if (open && !this.element.firstChild) this.fill();
     show(this.element, open);
     return open;
   }
 }
 
-/** A button of the toolbar: what it is called, and its key. */
+/**
+ * A button of the toolbar: what it is called, and its key.
+ * @param {string} words
+ * @param {string} key
+ * @param {string} title
+ * @param {Listener} act
+ * @param {Props} [props]
+ */
 export function tool(words, key, title, act, props) {
   return h("button.kv-toggle", { title: `${title} (${key})`, "aria-expanded": "false", ...props, onclick: act }, h("span", words), h("kbd", key));
 }
 
-/** A tool under the toolbar that opens and closes; `update` draws it while it is open. */
+/**
+ * A tool under the toolbar that opens and closes; `update` draws it while it is open.
+ * @template {Frame} Page
+ */
 export class Drawer {
+  /**
+   * @param {Page} app
+   * @param {DrawerWords} told
+   */
   constructor(app, { name, title, key, words = name }) {
     this.app = app;
     this.name = name;
@@ -78,11 +99,16 @@ export class Drawer {
     return !this.element.hidden;
   }
 
+  /** @param {boolean} open */
   toggle(open) {
     show(this.element, open);
     aria(this.button, "expanded", open);
   }
 
-  /** Draws what the drawer shows for a step of a line. */
-  update() {}
+  /**
+   * Draws what the drawer shows for a step of a line.
+   * @param {Line} _line
+   * @param {number} _at
+   */
+  update(_line, _at) {}
 }

@@ -1,26 +1,52 @@
 // First, back, forward, last, play, the slider of small steps with big-step ticks, and where we are.
 
-import { aria, attr, h, icon, s, show, text } from "../dom/dom.js";
+import { aria, attr, h, icon, inside, s, show, text } from "../dom/dom.js";
 import { tool } from "./panels.js";
+
+/** @import { Frame } from "./frame.js" */
+/** @import { Line } from "../lines/line.js" */
+/** @import { Told } from "../../types/parts" */
 
 const TICKS_MAX = 120; // more would be one grey bar
 export const SPEEDS = [0.5, 1, 2, 5, 10];
 
 export class Transport {
+  /**
+   * @param {Frame} app
+   * @param {Player} player
+   */
   constructor(app, player) {
     this.app = app;
+    /**
+     * @param {"back" | "first" | "forward" | "last"} name
+     * @param {string} label
+     * @param {string} keys
+     * @param {() => unknown} act
+     * @param {string} [kind]
+     */
     const button = (name, label, keys, act, kind = "button") => h(kind, { title: `${label} (${keys})`, label, onclick: act }, icon(name));
     this.playButton = h("button.kv-play", { onclick: () => player.toggle() }, icon("play"), h("span"));
+    /**
+     * @param {string} sign
+     * @param {string} label
+     * @param {number} way
+     */
     const speed = (sign, label, way) => h("button.kv-speed", { title: `${label} (${sign})`, label, onclick: () => player.speed(way) }, sign);
+    /** @type {HTMLInputElement} */
     this.slider = h("input.kv-slider", { type: "range", min: 0, step: 1, label: "message", oninput: () => app.go(Number(this.slider.value), "small"), onpointerup: () => app.focus() });
+    /** @type {number[]} */
+    this.drawn = [];
+    this.branchKey = "";
     this.ticks = s("svg.kv-ticks", { "aria-hidden": "true", preserveAspectRatio: "none" });
     this.where = h("span.kv-where-big");
     this.dot = h("span.kv-dim.kv-where-dot", " · ");
     this.message = h("span.kv-dim.kv-where-small");
+    /** @type {HTMLSelectElement} */
     this.branch = h("select.kv-branch", { title: "branch (b, [ and ])", label: "branch", onchange: () => app.switchTo(Number(this.branch.value)) });
     this.branchBox = h("label.kv-branch-box", h("span.kv-dim", "branch"), this.branch);
     this.whyButton = tool("why", "w", "why", () => app.toggleWhy());
     this.presentButton = tool("present", "P", "presenter mode", () => app.present(), { class: "kv-toggle kv-present", "aria-expanded": null, "aria-pressed": String(app.presenting) });
+    /** @type {HTMLInputElement} */
     this.place = h("input.kv-go", { type: "text", label: "go to a step: its number, or words of its title", placeholder: "number or title", onkeydown: (event) => this.typed(event), onblur: () => show(this.place, false) });
     show(this.place, false);
     this.here = h("button.kv-place", { title: "go to a step (g)", onclick: () => app.askPlace() }, this.where, this.dot, this.message);
@@ -48,9 +74,10 @@ export class Transport {
     );
   }
 
+  /** @param {Told} told */
   update({ last, step, big, bigs, ends, title }) {
     attr(this.slider, "max", last);
-    this.slider.value = step;
+    this.slider.value = String(step);
     this.slider.style.setProperty("--kv-done", `${last ? (100 * step) / last : 0}%`);
     attr(this.slider, "aria-valuetext", `${bigs ? `step ${big} of ${bigs}, ` : ""}message ${step} of ${last}: ${title}`);
     text(this.where, bigs ? `${big} of ${bigs}` : "");
@@ -71,6 +98,7 @@ export class Transport {
     this.place.focus();
   }
 
+  /** @param {KeyboardEvent} event */
   typed(event) {
     if (event.key === "Escape") {
       event.stopPropagation();
@@ -87,6 +115,10 @@ export class Transport {
     this.app.focus();
   }
 
+  /**
+   * @param {Line[]} lines
+   * @param {number} current
+   */
   drawBranches(lines, current) {
     const key = lines.map((line) => `${line.id} ${line.name}`).join() + current;
     if (this.branchKey === key) return;
@@ -99,8 +131,12 @@ export class Transport {
     show(this.branchBox, lines.length > 1);
   }
 
+  /**
+   * @param {boolean} playing
+   * @param {number} speed
+   */
   drawPlay(playing, speed) {
-    const [old, word] = this.playButton.children;
+    const [old, word] = inside(this.playButton);
     old.replaceWith(icon(playing ? "pause" : "play"));
     text(word, `${speed}/s`);
     attr(this.playButton, "aria-label", `${playing ? "pause" : "play"}, ${speed}/s`);
@@ -108,13 +144,17 @@ export class Transport {
     aria(this.playButton, "pressed", playing);
   }
 
-  /** Puts the buttons of tools into the toolbar: a beginner's in sight, all others behind "more". */
+  /**
+   * Puts the buttons of tools into the toolbar: a beginner's in sight, all others behind "more".
+   * @param {HTMLElement[]} first
+   * @param {HTMLElement[]} others
+   */
   addTools(first, others) {
     this.whyButton.after(...first);
     this.more.prepend(...others);
   }
 
-  toggleMore(open = this.more.hidden) {
+  toggleMore(open = this.more.hidden === true) {
     show(this.more, open);
     aria(this.moreButton, "expanded", open);
   }
@@ -126,12 +166,17 @@ export class Transport {
 
 /** Plays small steps; stops at faults, at violations and before a question nobody has answered. */
 export class Player {
+  /**
+   * @param {() => boolean} step
+   * @param {() => boolean} stop
+   * @param {() => unknown} drawn
+   */
   constructor(step, stop, drawn) {
     this.step = step;
     this.stop = stop;
     this.drawn = drawn;
     this.index = 2;
-    this.timer = null;
+    this.timer = 0; // none
   }
 
   get perSecond() {
@@ -152,7 +197,7 @@ export class Player {
   pause() {
     if (!this.timer) return;
     clearInterval(this.timer);
-    this.timer = null;
+    this.timer = 0;
     this.drawn();
   }
 
@@ -160,6 +205,7 @@ export class Player {
     if (!this.step() || this.stop()) this.pause();
   }
 
+  /** @param {number} change */
   speed(change) {
     this.index = Math.max(0, Math.min(SPEEDS.length - 1, this.index + change));
     if (this.timer) this.start();

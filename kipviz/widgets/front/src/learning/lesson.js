@@ -3,12 +3,21 @@
 
 import { Keyed, aria, h, show, text } from "../dom/dom.js";
 
+/** @import { Line } from "../lines/line.js" */
+/** @import { App } from "../../types/app" */
+/** @import { Watch } from "../../types/payload" */
+
 export class Lesson {
+  /** @param {App} app */
   constructor(app) {
     this.app = app;
     const { watch = [], checkpoints = [] } = app.payload.lesson ?? {};
     this.watch = watch;
     this.checkpoints = checkpoints;
+    this.key = ""; // what the list of checkpoints says
+    this.place = -1;
+    /** @type {string[] | null} */
+    this.last = null; // the goals that were reached when this was drawn last
     this.notes = h("ul.kv-watch-list");
     this.watching = h("div.kv-watch", h("h3.kv-caption", "Watch for"), this.notes);
     this.count = h("span");
@@ -22,19 +31,28 @@ export class Lesson {
   }
 
   toggle() {
-    show(this.list, this.list.hidden);
+    show(this.list, this.list.hidden === true);
     aria(this.button, "expanded", !this.list.hidden);
   }
 
-  /** The goals at which the reader stands. */
+  /**
+   * The goals at which the reader stands.
+   * @param {Line} line
+   * @param {number} step
+   */
   goalsAt(line, step) {
     return line.goals.filter((span) => span.from <= step && (span.to === null || step < span.to)).map((span) => span.goal);
   }
 
+  /**
+   * @param {Line} _line
+   * @param {number} step
+   */
   update(_line, step) {
     const main = this.app.onMain(step);
     // What to watch for while a question's own beat is played is said when it was revealed: it may tell the answer.
     const pending = this.app.questions.filter((question) => !this.app.revealed.includes(question.id));
+    /** @param {Watch} note */
     const early = (note) => pending.some((question) => note.from < question.step && (note.to === null || note.to > question.step));
     const notes = main ? this.watch.filter((note) => note.from <= step && (note.to === null || step < note.to) && !early(note)) : [];
     show(this.watching, notes.length > 0);

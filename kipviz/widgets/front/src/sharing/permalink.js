@@ -1,6 +1,13 @@
 // A permalink, made in the page without a kernel: the same letters as kipviz/core/links/linkcode.py, which
 // says what they mean. `chain` is the main line and the branches that lead to the cursor's line.
 
+import { need } from "../dom/dom.js";
+
+/** @import { Line } from "../lines/line.js" */
+/** @import { Lines } from "../lines/lines.js" */
+/** @import { LinkLeg } from "../../types/parts" */
+/** @import { Payload } from "../../types/payload" */
+
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const CHECK_BITS = 2;
 export const WARNED = 1500;
@@ -8,7 +15,13 @@ export const LONGEST = 8000;
 /** Text that looks like a permalink of any format: PATTERN of kipviz/core/links/linkcode.py. */
 export const LINK = /^kv[0-9]+\.[\w.+=~-]*[\w-]$/;
 
-/** The link to a step of a line, or a reason why there is none. */
+/**
+ * The link to a step of a line, or a reason why there is none.
+ * @param {Payload} payload
+ * @param {Lines} lines
+ * @param {Line} line
+ * @param {number} step
+ */
 export function permalink(payload, lines, line, step) {
   const { chain, head, start } = chainOf(payload, lines, line);
   if (!head) throw new Error("This run's scenario is not in the library, so a link could not reopen it. Save it as a trace file.");
@@ -23,7 +36,7 @@ export function permalink(payload, lines, line, step) {
   const bits = [
     binary(marks[0][0], 8),
     binary(crc32(marks.flat()), 32),
-    number(end(legs.at(-1)) - step),
+    number(end(legs[legs.length - 1]) - step),
     number(others.length),
     number(first.steps.length),
     ...others.map((leg) => number(leg.at) + number(leg.steps.length)),
@@ -41,51 +54,75 @@ export function permalink(payload, lines, line, step) {
   return link;
 }
 
-/** The first line of a run under other settings stands for the whole of that run. */
+/**
+ * The first line of a run under other settings stands for the whole of that run.
+ * @param {Payload} payload
+ * @param {Lines} lines
+ * @param {Line} line
+ */
 function chainOf(payload, lines, line) {
-  const told = (id) => lines.branches.get(id) ?? {};
-  const tree = (id) => told(id).tree ?? 0;
+  /** @param {number} id */
+  const told = (id) => lines.branches.get(id);
+  /** @param {number} id */
+  const tree = (id) => told(id)?.tree ?? 0;
+  /** @type {LinkLeg[]} */
   const chain = [];
   let one = line;
-  for (; one.id !== 0 && tree(one.parent) === tree(line.id); one = lines.get(one.parent ?? 0)) chain.unshift({ at: one.at, steps: one.steps.slice(one.at + 1) });
-  const { head, start } = one.id === 0 ? { head: payload.head, start: one.steps[0].mark } : told(one.id);
+  for (; one.id !== 0 && tree(one.parent ?? 0) === tree(line.id); one = lines.get(one.parent ?? 0)) chain.unshift({ at: one.at, steps: one.steps.slice(one.at + 1) });
+  const { head, start } = one.id === 0 ? { head: payload.head, start: one.steps[0].mark } : need(told(one.id), "a branch");
   return { chain: [{ at: 0, steps: one.steps.slice(1) }, ...chain], head, start };
 }
 
+/** @param {LinkLeg} leg */
 const end = (leg) => leg.at + leg.steps.length;
 
-/** A branch that leaves before its parent's own steps leaves the grandparent; one at its end continues it. */
+/**
+ * A branch that leaves before its parent's own steps leaves the grandparent; one at its end continues it.
+ * @param {LinkLeg[]} chain
+ */
 function joined(chain) {
   const [first, ...rest] = chain;
   const legs = [first];
   for (const leg of rest) {
-    while (legs.length > 1 && leg.at <= legs.at(-1).at) legs.pop();
-    const last = legs.at(-1);
+    while (legs.length > 1 && leg.at <= legs[legs.length - 1].at) legs.pop();
+    const last = legs[legs.length - 1];
     if (leg.at === end(last)) legs[legs.length - 1] = { at: last.at, steps: last.steps.concat(leg.steps) };
     else legs.push(leg);
   }
   return legs;
 }
 
+/**
+ * @param {number} value
+ * @param {number} width
+ */
 const binary = (value, width) => (width ? value.toString(2).padStart(width, "0") : "");
 
-/** A number in Elias's gamma code: a zero for each binary digit after the first, then the digits. */
+/**
+ * A number in Elias's gamma code: a zero for each binary digit after the first, then the digits.
+ * @param {number} value
+ */
 function number(value) {
   const digits = (value + 1).toString(2);
   return "0".repeat(digits.length - 1) + digits;
 }
 
+/** @param {string} words */
 function text(words) {
   const data = [...new TextEncoder().encode(words)];
   return number(data.length) + data.map((byte) => binary(byte, 8)).join("");
 }
 
-/** The eight bytes of a step's mark; a payload made elsewhere may have none. */
+/**
+ * The eight bytes of a step's mark; a payload made elsewhere may have none.
+ * @param {string | undefined} mark
+ */
 function bytesOf(mark) {
   const ones = [...(mark || "AAAAAAAAAAA")].map((letter) => LETTERS.indexOf(letter).toString(2).padStart(6, "0")).join("");
-  return ones.match(/.{8}/g).map((byte) => Number.parseInt(byte, 2));
+  return (ones.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2));
 }
 
+/** @param {number[]} data */
 function letters(data) {
   let out = "";
   for (let n = 0; n < data.length; n += 3) {
@@ -95,6 +132,7 @@ function letters(data) {
   return out;
 }
 
+/** @param {number[]} data */
 function crc32(data) {
   let sum = -1;
   for (const byte of data) {

@@ -1,8 +1,10 @@
 // The diagram as a picture of its own: lanes above, the sentence below, every style written into the
 // drawn things, so that it looks the same in a slide or a ticket.
 
-import { h, s } from "../dom/dom.js";
+import { h, need, s } from "../dom/dom.js";
 import { fit, widthOf } from "../dom/words.js";
+
+/** @import { App } from "../../types/app" */
 
 const FONT = '"Inter", system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 const HEAD = 74;
@@ -10,7 +12,10 @@ const LINE = 21;
 const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "paint-order", "opacity", "fill-opacity", "text-anchor", "font-family", "font-size", "font-weight", "display", "visibility"];
 const SCALE = 2;
 
-/** What is on the screen, as the text of an SVG with its size. */
+/**
+ * What is on the screen, as the text of an SVG with its size.
+ * @param {App} app
+ */
 export function picture(app) {
   const { sequence, root } = app;
   const width = sequence.paperWidth;
@@ -18,12 +23,20 @@ export function picture(app) {
   const ink = plain(surface.color);
   const words = wrapped(`${app.at}. ${app.line.steps[app.at].sentence}`, `560 15px ${FONT}`, width - 32);
   const height = HEAD + sequence.paperHeight + words.length * LINE + 24;
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {string} content
+   * @param {number} size
+   * @param {number} weight
+   * @param {string} [anchor]
+   */
   const label = (x, y, content, size, weight, anchor = "middle") => s("text", { x, y, fill: ink, "font-family": FONT, "font-size": size, "font-weight": weight, "text-anchor": anchor }, content);
   const paper = inlined(sequence.svg);
-  for (const [name, value] of Object.entries({ x: 0, y: HEAD, width, height: sequence.paperHeight })) paper.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ x: 0, y: HEAD, width, height: sequence.paperHeight })) paper.setAttribute(name, String(value));
   const heads = sequence.lanes.flatMap((lane) => {
     const room = Math.min(sequence.gap - 4, 180);
-    const x = sequence.x.get(lane.id);
+    const x = need(sequence.x.get(lane.id), lane.id);
     return [label(x, 50, fit(lane.title, `660 13px ${FONT}`, room), 13, 660), label(x, 66, fit(lane.sub ?? "", `400 11px ${FONT}`, room), 11, 400)];
   });
   const drawn = s(
@@ -39,23 +52,29 @@ export function picture(app) {
   return { text: new XMLSerializer().serializeToString(drawn).replace(CONTROL, "\uFFFD"), width, height };
 }
 
-/** The picture as a PNG, at twice its size. */
+/**
+ * The picture as a PNG, at twice its size.
+ * @param {{ text: string, width: number, height: number }} told
+ */
 export async function rastered({ text, width, height }) {
   const image = h("img", { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}` });
   await image.decode();
   const canvas = h("canvas", { width: width * SCALE, height: height * SCALE });
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  need(canvas.getContext("2d"), "a canvas").drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((done, failed) => canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error("the browser made no picture"))), "image/png"));
 }
 
 // What an XML file may not hold, not even as a code.
 const CONTROL = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g;
 
-/** A copy whose look does not depend on a style sheet. */
+/**
+ * A copy whose look does not depend on a style sheet.
+ * @param {SVGSVGElement} original
+ */
 function inlined(original) {
-  const copy = original.cloneNode(true);
+  const copy = /** @type {SVGSVGElement} */ (original.cloneNode(true));
   const twins = [...copy.querySelectorAll("*")];
-  [...original.querySelectorAll("*")].forEach((node, n) => {
+  [.../** @type {NodeListOf<SVGElement>} */ (original.querySelectorAll("*"))].forEach((node, n) => {
     const style = getComputedStyle(node);
     const twin = twins[n];
     const moved = node.style.transform.replaceAll("px", "");
@@ -70,7 +89,10 @@ function inlined(original) {
   return copy;
 }
 
-/** A colour that every SVG program knows: browsers mix colours in a newer notation. */
+/**
+ * A colour that every SVG program knows: browsers mix colours in a newer notation.
+ * @param {string} value
+ */
 function plain(value) {
   return value.replace(/color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.]+))?\)/g, (_, r, g, b, a) => {
     const [red, green, blue] = [r, g, b].map((part) => Math.round(Number(part) * 255));
@@ -78,6 +100,11 @@ function plain(value) {
   });
 }
 
+/**
+ * @param {string} words
+ * @param {string} font
+ * @param {number} width
+ */
 function wrapped(words, font, width) {
   const lines = [""];
   for (const word of words.split(/\s+/)) {

@@ -7,6 +7,10 @@ import { Drawer } from "../frame/panels.js";
 import { WARNED, permalink } from "./permalink.js";
 import { picture, rastered } from "./picture.js";
 
+/** @import { Line } from "../lines/line.js" */
+/** @import { App } from "../../types/app" */
+/** @import { FileAnswer } from "../../types/parts" */
+
 const PATIENCE = 20000;
 const LATER = 80; // while somebody steps fast, nobody reads the link
 const ALONE = "needs the model: this page has none";
@@ -24,11 +28,16 @@ const OWN_FILES = [
   ["mmd", "Mermaid", "this line as text for a Mermaid diagram"],
 ];
 
+/** @extends {Drawer<App>} */
 export class Share extends Drawer {
+  /** @param {App} app */
   constructor(app) {
     super(app, { name: "share", title: "Share this step", key: "s" });
-    this.line = this.at = null; // what the link leads to
+    this.line = app.line; // what the link leads to
+    this.at = -1;
+    this.asked = this.timer = this.patience = 0;
     this.link = "";
+    /** @type {HTMLInputElement} */
     this.field = h("input.kv-link-text", { type: "text", readonly: true, spellcheck: "false", onfocus: () => this.field.select(), label: "permalink to this step" });
     this.words = h("p.kv-dim.kv-shared", { role: "status" });
     this.copies = [
@@ -43,11 +52,16 @@ export class Share extends Drawer {
       h("div.kv-share-row", h("span.kv-caption", "save as"), ...made, ...asked, alone ? h("span.kv-dim", `${KERNEL_FILES.map(([, words]) => words).join(", ")}: ${ALONE}`) : null),
       this.words,
     );
+    /** @param {FileAnswer} message */
     this.heard = (message) => app.guard(() => this.answered(message));
     app.model.on("msg:custom", this.heard);
     app.heard.push(["msg:custom", this.heard]);
   }
 
+  /**
+   * @param {Line} line
+   * @param {number} at
+   */
   update(line, at) {
     if (line === this.line && at === this.at) return;
     Object.assign(this, { line, at, link: "" });
@@ -69,7 +83,10 @@ export class Share extends Drawer {
     text(this.words, why);
   }
 
-  /** Copies a text; where the page may not, shows it selected, ready for Ctrl+C. */
+  /**
+   * Copies a text; where the page may not, shows it selected, ready for Ctrl+C.
+   * @param {string} words
+   */
   async copy(words) {
     this.field.value = words;
     try {
@@ -82,10 +99,12 @@ export class Share extends Drawer {
     return text(this.words, `Copied: ${words.length} letters.`);
   }
 
+  /** @param {string} ending */
   called(ending) {
     return `${this.app.payload.scenario || "run"}-step-${this.at}.${ending}`;
   }
 
+  /** @param {string} what */
   async make(what) {
     try {
       if (what === "mmd") return this.save(this.called(what), mermaid(this.app.payload, this.line), "text/plain");
@@ -97,6 +116,11 @@ export class Share extends Drawer {
     }
   }
 
+  /**
+   * @param {string} name
+   * @param {string | Blob} content
+   * @param {string} type
+   */
   save(name, content, type) {
     const address = URL.createObjectURL(new Blob([content], { type }));
     h("a", { href: address, download: name }).click();
@@ -106,14 +130,16 @@ export class Share extends Drawer {
 
   // -- files that the kernel makes ----------------------------------------------------------------------
 
+  /** @param {string} what */
   ask(what) {
     this.asked = 1 + Math.floor(Math.random() * 2 ** 31);
     text(this.words, "Asking the model …");
     clearTimeout(this.patience);
     this.patience = setTimeout(() => text(this.words, "No answer yet: the model is busy or was restarted. Pictures and the link still work."), PATIENCE);
-    this.app.model.send({ do: "file", id: this.asked, what, branch: this.line.id, step: this.at });
+    this.app.model.send?.({ do: "file", id: this.asked, what, branch: this.line.id, step: this.at });
   }
 
+  /** @param {FileAnswer} answer */
   answered(answer) {
     if (!this.asked || answer?.id !== this.asked) return;
     this.asked = 0;

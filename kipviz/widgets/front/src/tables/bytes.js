@@ -1,29 +1,49 @@
 // The bytes of a message beside the fields that they are. A field is lit in both places at once, by
 // the mouse or by the keyboard; Python made the tables, here they are only laid out.
 
-import { attr, h, show, text } from "../dom/dom.js";
+import { attr, h, query, show, target, text } from "../dom/dom.js";
 import { Drawer } from "../frame/panels.js";
 
+/** @import { Line } from "../lines/line.js" */
+/** @import { App } from "../../types/app" */
+/** @import { BytePlace } from "../../types/parts" */
+/** @import { Message, WireKind } from "../../types/payload" */
+
 const PER_ROW = 16;
+/** @type {Record<string, number>} */
 const MOVES = { ArrowDown: 1, ArrowUp: -1 };
 
+/** @extends {Drawer<App>} */
 export class Bytes extends Drawer {
+  /** @param {App} app */
   constructor(app) {
     super(app, { name: "bytes", title: "The bytes of a message", key: "x" });
+    /** @type {Message["bytes"]} */
+    this.shown = null;
+    /** @type {BytePlace[]} */
+    this.places = [];
+    this.fresh = false;
+    /** @type {string | null} */
+    this.lit = null;
     this.head = h("p.kv-bytes-head");
     this.dump = h("div.kv-dump", { "aria-hidden": "true" });
     this.body = h("tbody");
     const heads = ["byte", "field", "type", "value"].map((name) => h("th", { scope: "col" }, name));
-    this.table = h("table.kv-places", { onfocusin: (event) => this.light(event.target.dataset.place), onkeydown: (event) => this.move(event) }, h("thead", h("tr", ...heads)), this.body);
-    this.split = h("div.kv-bytes-split", { onpointerover: (event) => this.light(event.target.closest("[data-place]")?.dataset.place) }, this.dump, this.table);
+    this.table = h("table.kv-places", { onfocusin: (event) => this.light(target(event).dataset.place), onkeydown: (event) => this.move(event) }, h("thead", h("tr", ...heads)), this.body);
+    this.split = h("div.kv-bytes-split", { onpointerover: (event) => this.light(/** @type {HTMLElement | null} */ (target(event).closest("[data-place]"))?.dataset.place) }, this.dump, this.table);
     this.element.append(this.head, this.split);
   }
 
+  /** @param {boolean} open */
   toggle(open) {
     super.toggle(open);
     this.fresh = open;
   }
 
+  /**
+   * @param {Line} line
+   * @param {number} at
+   */
   update(line, at) {
     const message = this.wanted(line, at);
     const known = message && line.shape(message);
@@ -34,21 +54,29 @@ export class Bytes extends Drawer {
       return;
     }
     if (this.shown !== message.bytes) this.draw(message, known);
-    if (this.fresh) this.body.querySelector('[tabindex="0"]')?.focus({ preventScroll: true });
+    if (this.fresh) query(this.body, '[tabindex="0"]')?.focus({ preventScroll: true });
     this.fresh = false;
   }
 
-  /** The chosen message, else the one that this step is about. */
+  /**
+   * The chosen message, else the one that this step is about.
+   * @param {Line} line
+   * @param {number} at
+   */
   wanted(line, at) {
     const chosen = this.app.selection;
-    const found = chosen.kind === "message" && line.message(chosen.id);
+    const found = chosen.kind === "message" && line.message(chosen.id ?? "");
     return found || line.messages.find((m) => m.arrived === at) || line.messages.find((m) => m.sent === at);
   }
 
+  /**
+   * @param {Message} message
+   * @param {NonNullable<ReturnType<Line["shape"]>>} told
+   */
   draw(message, { kind, spans, names }) {
     this.shown = message.bytes;
     this.lit = null;
-    const raw = Uint8Array.from(message.bytes[1].match(/../g), (two) => parseInt(two, 16));
+    const raw = Uint8Array.from(message.bytes?.[1].match(/../g) ?? [], (two) => parseInt(two, 16));
     this.places = placed(kind.places, spans);
     const key = kind.key < 0 ? "no key" : `key ${kind.key}`;
     const status = kind.status === "shipped" ? "" : ` · ${kind.status}: no release sends these bytes`;
@@ -56,9 +84,16 @@ export class Bytes extends Drawer {
     attr(this.head, "class", `kv-bytes-head${status ? " kv-unshipped" : ""}`);
     this.body.replaceChildren(...this.places.map((place, n) => this.row(place, n, raw, names)));
     this.dump.replaceChildren(...hexRows(raw, this.places));
-    attr(this.body.querySelector("button"), "tabindex", "0");
+    const button = this.body.querySelector("button");
+    if (button) attr(button, "tabindex", "0");
   }
 
+  /**
+   * @param {BytePlace} place
+   * @param {number} n
+   * @param {Uint8Array} raw
+   * @param {Record<string, Record<string, string>>} names
+   */
   row(place, n, raw, names) {
     const { depth, name, type, note, at, size, told } = place;
     const indent = `padding-left:${depth * 10 + 4}px`;
@@ -79,14 +114,17 @@ export class Bytes extends Drawer {
     );
   }
 
-  /** Lights a field where it is named and where its bytes are; a heading lights all that is in it. */
+  /**
+   * Lights a field where it is named and where its bytes are; a heading lights all that is in it.
+   * @param {string | undefined} place
+   */
   light(place) {
     if (place === undefined || place === this.lit) return;
     this.lit = place;
     const first = Number(place);
     let last = first;
     if (!this.places[first].type) while (this.places[last + 1]?.depth > this.places[first].depth) last++;
-    for (const node of this.split.querySelectorAll("[data-place]")) {
+    for (const node of /** @type {NodeListOf<HTMLElement>} */ (this.split.querySelectorAll("[data-place]"))) {
       const n = Number(node.dataset.place);
       node.classList.toggle("kv-place-lit", n >= first && n <= last && (node.tagName !== "TR" || n === first));
     }
@@ -94,26 +132,34 @@ export class Bytes extends Drawer {
     within(this.dump.querySelector(".kv-place-lit"), this.dump);
   }
 
+  /** @param {KeyboardEvent} event */
   move(event) {
     const step = MOVES[event.key];
-    if (!step || event.target.tagName !== "BUTTON") return;
+    const button = target(event);
+    if (!step || button.tagName !== "BUTTON") return;
     event.preventDefault();
     event.stopPropagation(); // outside of the table these keys walk through the messages
-    const next = this.body.rows[Number(event.target.dataset.place) + step]?.querySelector("button");
+    const next = this.body.rows[Number(button.dataset.place) + step]?.querySelector("button");
     if (!next) return;
-    attr(event.target, "tabindex", "-1");
+    attr(button, "tabindex", "-1");
     attr(next, "tabindex", "0");
     next.focus({ preventScroll: true });
   }
 }
 
-/** Every place with where it stands; items of an array are counted. */
+/**
+ * Every place with where it stands; items of an array are counted.
+ * @param {WireKind["places"]} places
+ * @param {number[]} spans
+ */
 function placed(places, spans) {
+  /** @type {Array<{ name: string, n: number }>} */
   const counts = [];
+  /** @type {BytePlace[]} */
   const found = [];
   for (let i = 0, at = 0; i < spans.length; i += 2) {
     const told = spans[i] >= 0;
-    const [depth, name, type, note = "", names = ""] = places[told ? spans[i] : ~spans[i]];
+    const [depth, name, type, note = "", names = ""] = /** @type {[number, string, string, string?, string?]} */ (places[told ? spans[i] : ~spans[i]]);
     const size = spans[i + 1];
     counts.length = Math.min(counts.length, depth + 1);
     if (name.endsWith("[]")) counts[depth] = { name, n: counts[depth]?.name === name ? counts[depth].n + 1 : 0 };
@@ -123,20 +169,23 @@ function placed(places, spans) {
   return found;
 }
 
-/** Rows of sixteen bytes: offset, the bytes in runs of one field each, and what of them is text. */
+/**
+ * Rows of sixteen bytes: offset, the bytes in runs of one field each, and what of them is text.
+ * @param {Uint8Array} raw
+ * @param {BytePlace[]} places
+ */
 function hexRows(raw, places) {
+  /** @type {HTMLElement[]} */
   const rows = [];
-  let row = null;
   const runs = places.flatMap((place, n) => (place.size ? [{ ...place, n }] : []));
   runs.forEach((run, order) => {
     for (let at = run.at; at < run.at + run.size; ) {
       if (at % PER_ROW === 0) {
-        row = h("div.kv-hex", h("span.kv-dim", at.toString(16).padStart(4, "0")));
-        rows.push(row);
+        rows.push(h("div.kv-hex", h("span.kv-dim", at.toString(16).padStart(4, "0"))));
       }
       const to = Math.min(run.at + run.size, at + PER_ROW - (at % PER_ROW));
       const ends = `${at === run.at ? " kv-run-from" : ""}${to === run.at + run.size ? " kv-run-to" : ""}`;
-      row.append(h("span", { class: `kv-run${order % 2 ? " kv-run-odd" : ""}${ends}${run.told ? "" : " kv-run-untold"}`, "data-place": run.n }, hex(raw.subarray(at, to))));
+      rows.at(-1)?.append(h("span", { class: `kv-run${order % 2 ? " kv-run-odd" : ""}${ends}${run.told ? "" : " kv-run-untold"}`, "data-place": run.n }, hex(raw.subarray(at, to))));
       at = to;
     }
   });
@@ -147,11 +196,16 @@ function hexRows(raw, places) {
   return rows;
 }
 
+/** @param {Uint8Array} part */
 function hex(part) {
   return Array.from(part, (b) => b.toString(16).padStart(2, "0")).join(" ");
 }
 
-/** A number of seven bits to a byte, lowest first: what it is, and how many bytes it takes. */
+/**
+ * A number of seven bits to a byte, lowest first: what it is, and how many bytes it takes.
+ * @param {Uint8Array} part
+ * @returns {[size: bigint, from: number]}
+ */
 function unsigned(part) {
   let n = 0n;
   for (let i = 0; i < part.length; i++) {
@@ -161,22 +215,36 @@ function unsigned(part) {
   return [n, part.length];
 }
 
+/**
+ * @param {Uint8Array} part
+ * @param {boolean} [signed]
+ */
 function fixed(part, signed = true) {
   const n = part.reduce((sum, b) => (sum << 8n) | BigInt(b), 0n);
   return signed ? BigInt.asIntN(8 * part.length, n) : n;
 }
 
+/** @param {bigint} n */
 const zigzag = (n) => (n >> 1n) ^ -(n & 1n);
 
-/** The length in front of a text or an array, -1 for null, and where it ends. */
+/**
+ * The length in front of a text or an array, -1 for null, and where it ends.
+ * @param {string} type
+ * @param {Uint8Array} part
+ * @returns {[size: bigint, from: number]}
+ */
 function length(type, part) {
-  const size = type.startsWith("varint") || type.startsWith("compact") ? unsigned(part) : null;
-  if (type.startsWith("varint")) return [zigzag(size[0]), size[1]];
-  if (size) return [size[0] - 1n, size[1]];
+  const [size, from] = unsigned(part);
+  if (type.startsWith("varint")) return [zigzag(size), from];
+  if (type.startsWith("compact")) return [size - 1n, from];
   const wide = type === "string" ? 2 : 4;
   return [fixed(part.subarray(0, wide)), wide];
 }
 
+/**
+ * @param {string} type
+ * @param {Uint8Array} part
+ */
 function valueOf(type, part) {
   if (type.startsWith("int")) return String(fixed(part));
   if (type === "uint32") return `0x${fixed(part, false).toString(16).padStart(8, "0")}`;
@@ -193,7 +261,12 @@ function valueOf(type, part) {
   return `“${new TextDecoder().decode(part.subarray(from))}”`;
 }
 
-/** Brings a node into view inside the box that scrolls it, below what sticks to its top. */
+/**
+ * Brings a node into view inside the box that scrolls it, below what sticks to its top.
+ * @param {Element | null} node
+ * @param {Element} box
+ * @param {Element} [stuck]
+ */
 function within(node, box, stuck) {
   if (!node) return;
   const inner = node.getBoundingClientRect();

@@ -1,24 +1,49 @@
 // Find: words, a lane, a kind of message, a state, a verdict, faults. What is found is counted,
 // marked in the strip, jumped to, played to, or all that is shown. Chapters stand beside it.
 
-import { Keyed, attr, h, heard, press, show, text } from "../dom/dom.js";
+import { Keyed, attr, first, h, heard, last, need, press, show, text } from "../dom/dom.js";
 import { Drawer } from "../frame/panels.js";
 import { LATER } from "../learning/question.js";
 import { STATE_WORD } from "../dom/words.js";
+
+/** @import { Line } from "../lines/line.js" */
+/** @import { App } from "../../types/app" */
+/** @import { FindState, ListItem, Sought } from "../../types/parts" */
+/** @import { Message, Note } from "../../types/payload" */
 
 const LIST_MAX = 40;
 const ANY = "";
 const CHAPTER_SIGN = { big: "§", fault: "▽", broken: "⚠", state: "◆" };
 
-/** A message's kind: its label without numbers. */
+/**
+ * A message's kind: its label without numbers.
+ * @param {Message} message
+ */
 export const kindOf = (message) => message.label.replace(/[\d#]+/g, "").trim();
 
+/** @extends {Drawer<App>} */
 export class Find extends Drawer {
+  /** @param {App} app */
   constructor(app) {
     super(app, { name: "find", title: "Find, filter, run until", key: "/" });
-    this.foundOn = this.key = this.marks = this.offered = this.offeredUntil = null; // what was searched last
+    // What was searched last.
+    /** @type {Line | null} */
+    this.foundOn = null;
+    /** @type {Line | null} */
+    this.offered = null;
+    this.offeredUntil = -1;
+    this.key = "";
+    this.marks = new Uint8Array();
+    /** @type {number[]} */
+    this.found = [];
+    /** @type {FindState[]} */
+    this.states = [];
+    /** @type {number | undefined} */
+    this.stopAt = undefined;
+    this.waiting = 0;
     const changed = () => this.changed();
     this.words = h("input.kv-find-words", { type: "text", label: "words to find", placeholder: "words in sentences, messages, states", oninput: changed, onkeydown: (event) => this.typed(event) });
+    /** @param {string} label */
     const list = (label) => h("select", { label, onchange: changed });
     this.lane = list("lane");
     this.message = list("kind of message");
@@ -33,6 +58,7 @@ export class Find extends Drawer {
     this.more = press("run until it happens", () => this.goOn(), { class: "kv-go-on" });
     this.hitList = h("ol.kv-find-list", { label: "found" });
     this.chapterList = h("ol.kv-find-list", { label: "chapters" });
+    /** @param {HTMLElement} node */
     const row = (node) => new Keyed(node, () => h("li", h("button", h("b"), h("span"))), (li, item) => this.drawItem(li, item));
     this.later = h("p.kv-quiet", LATER);
     this.hitRows = row(this.hitList);
@@ -42,9 +68,9 @@ export class Find extends Drawer {
       h("div.kv-find-row", this.count, this.previous, this.next, this.play, h("label", this.only, " show only these"), this.clear, this.more),
       h("div.kv-find-lists", h("div", h("h3.kv-caption", "Found"), this.hitList), h("div", h("h3.kv-caption", "Chapters"), this.chapterList, this.later)),
     );
-    this.stopAt = null;
   }
 
+  /** @param {boolean} open */
   toggle(open) {
     super.toggle(open);
     if (open) this.words.focus();
@@ -53,7 +79,7 @@ export class Find extends Drawer {
   // -- what is asked ----------------------------------------------------------------------------------
 
   get asked() {
-    const state = this.states?.[Number(this.state.value || -1)];
+    const state = this.states[Number(this.state.value || -1)];
     return { text: this.words.value.trim().toLowerCase(), lane: this.lane.value, message: this.message.value, state, faults: this.faults.checked };
   }
 
@@ -62,7 +88,10 @@ export class Find extends Drawer {
     return !words && !lane && !message && !state && !faults;
   }
 
-  /** The steps that are found on a line, as marks and as a list; null when nothing is asked. */
+  /**
+   * The steps that are found on a line, as marks and as a list; null when nothing is asked.
+   * @param {Line} line
+   */
   hits(line) {
     if (this.empty) return null;
     const until = this.app.question.listedUntil(line, this.app.at);
@@ -74,6 +103,11 @@ export class Find extends Drawer {
     return this.marks;
   }
 
+  /**
+   * @param {Line} line
+   * @param {number} until
+   * @param {Sought} told
+   */
   search(line, until, { text: words, lane, message, state, faults }) {
     const { texts } = line;
     const marks = new Uint8Array(line.steps.length);
@@ -91,7 +125,7 @@ export class Find extends Drawer {
   }
 
   changed() {
-    this.stopAt = null;
+    this.stopAt = undefined;
     this.app.draw();
   }
 
@@ -105,26 +139,39 @@ export class Find extends Drawer {
 
   // -- going there ------------------------------------------------------------------------------------
 
+  /** @param {KeyboardEvent} event */
   typed(event) {
     if (event.key === "Enter") this.jump(event.shiftKey ? -1 : 1);
   }
 
+  /** @param {number} way */
   jump(way) {
     const { at } = this.app;
     const step = this.beside(at, way);
     if (step !== undefined) this.app.go(step, "small");
   }
 
-  /** The next step that is shown while a filter hides the others, or undefined without one. */
+  /**
+   * The next step that is shown while a filter hides the others, or undefined without one.
+   * @param {number} at
+   * @param {number} way
+   */
   shown(at, way) {
     return this.only.checked ? this.beside(at, way) : undefined;
   }
 
-  /** The steps of a line that are shown alone, as marks; null while all are shown. */
+  /**
+   * The steps of a line that are shown alone, as marks; null while all are shown.
+   * @param {Line} line
+   */
   filter(line) {
     return this.only.checked ? this.hits(line) : null;
   }
 
+  /**
+   * @param {number} at
+   * @param {number} way
+   */
   beside(at, way) {
     if (!this.hits(this.app.line)) return undefined;
     return way > 0 ? this.found.find((k) => k > at) : this.found.findLast((k) => k < at);
@@ -136,7 +183,10 @@ export class Find extends Drawer {
     if (this.stopAt !== undefined) this.app.player.start();
   }
 
-  /** Whether playing was asked to stop at this step. */
+  /**
+   * Whether playing was asked to stop at this step.
+   * @param {number} at
+   */
   stops(at) {
     return this.stopAt === at;
   }
@@ -150,6 +200,10 @@ export class Find extends Drawer {
 
   // -- drawing ----------------------------------------------------------------------------------------
 
+  /**
+   * @param {Line} line
+   * @param {number} at
+   */
   update(line, at) {
     const until = this.app.question.listedUntil(line, at);
     if (this.offered !== line || this.offeredUntil !== until) this.offer(line, until);
@@ -162,7 +216,7 @@ export class Find extends Drawer {
     this.next.disabled = this.play.disabled = ahead === 0;
     this.clear.disabled = this.only.disabled = !asked;
     const { text: sought, message, state } = this.asked;
-    show(this.hitList.parentElement, asked);
+    show(need(this.hitList.parentElement, "the list"), asked);
     show(this.more, asked && ahead === 0 && Boolean(sought || message || (state && state.state !== "holds")));
     const first = Math.max(0, Math.min(here - LIST_MAX / 2, found.length - LIST_MAX));
     const { text: words } = this.asked;
@@ -175,27 +229,35 @@ export class Find extends Drawer {
       chapters.slice(begin, begin + LIST_MAX).map((one, n) => ({ step: one.step, sign: `${CHAPTER_SIGN[one.kind]} ${one.step}`, words: one.title, at: begin + n === now ? one.step : -1, kind: one.kind })),
       (item) => `${item.step} ${item.kind}`,
     );
-    this.waiting ??= requestAnimationFrame(() => this.reveal());
+    this.waiting ||= requestAnimationFrame(() => this.reveal());
   }
 
   /** Brings what stands at the cursor into view in both lists. */
   reveal() {
-    this.waiting = null;
+    this.waiting = 0;
     for (const list of [this.hitList, this.chapterList]) {
       const row = list.querySelector("[aria-current]")?.parentElement;
       if (row && (row.offsetTop < list.scrollTop || row.offsetTop + row.offsetHeight > list.scrollTop + list.clientHeight)) list.scrollTop = row.offsetTop - list.clientHeight / 2;
     }
   }
 
+  /**
+   * @param {HTMLElement} li
+   * @param {ListItem} told
+   */
   drawItem(li, { step, sign, words, at }) {
-    const node = li.firstChild;
-    text(node.firstChild, sign);
-    text(node.lastChild, words);
+    const node = first(li);
+    text(first(node), sign);
+    text(last(node), words);
     attr(node, "aria-current", step === at ? "step" : null);
     node.onclick = heard(node, () => this.app.go(step, "small"));
   }
 
-  /** Fills the lists with what there is on this line; what was chosen stays chosen. */
+  /**
+   * Fills the lists with what there is on this line; what was chosen stays chosen.
+   * @param {Line} line
+   * @param {number} until
+   */
   offer(line, until) {
     Object.assign(this, { offered: line, offeredUntil: until });
     const kinds = [...new Set(line.messages.filter((m) => m.sent <= until).map(kindOf))].sort();
@@ -211,10 +273,18 @@ export class Find extends Drawer {
   }
 }
 
-/** A state's name in a note: "100-101 TX_PENDING" is one of TX_PENDING. */
+/**
+ * A state's name in a note: "100-101 TX_PENDING" is one of TX_PENDING.
+ * @param {Note} note
+ */
 const stateOf = (note) => note.text.replace(/^[\d,\s-]+/, "");
 
-/** A step's title, and what was found in it where that is not in the title. */
+/**
+ * A step's title, and what was found in it where that is not in the title.
+ * @param {Line} line
+ * @param {number} k
+ * @param {string} words
+ */
 function inContext(line, k, words) {
   const { title } = line.steps[k];
   if (!words || title.toLowerCase().includes(words)) return title;
@@ -223,10 +293,20 @@ function inContext(line, k, words) {
   return `${title} · ${start ? "…" : ""}${found.slice(start, start + 80)}`;
 }
 
+/**
+ * @param {Line} line
+ * @param {number} k
+ * @param {string} lane
+ */
 function touches(line, k, lane) {
   return line.steps[k].actor === lane || (line.arrivals.get(k) ?? []).some((m) => m.from === lane || m.to === lane);
 }
 
+/**
+ * @param {HTMLSelectElement} list
+ * @param {string} any
+ * @param {Array<[string, string]>} options
+ */
 function fill(list, any, options) {
   const { value } = list;
   list.replaceChildren(h("option", { value: ANY }, any), ...options.map(([id, words]) => h("option", { value: id }, words)));

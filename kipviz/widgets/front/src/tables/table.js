@@ -6,13 +6,29 @@ import { ending } from "../lines/line.js";
 import { Drawer } from "../frame/panels.js";
 import { LATER } from "../learning/question.js";
 
+/** @import { Folds } from "../lines/fold.js" */
+/** @import { Line } from "../lines/line.js" */
+/** @import { App } from "../../types/app" */
+/** @import { TableItem } from "../../types/parts" */
+/** @import { Message } from "../../types/payload" */
+
 const PAGE = 50;
 const HEADS = ["message", "where", "what", "in words", "messages"];
 
+/** @extends {Drawer<App>} */
 export class Table extends Drawer {
+  /** @param {App} app */
   constructor(app) {
     super(app, { name: "table", title: "The diagram as a table", key: "m" });
-    this.line = this.version = this.until = this.items = null; // what the rows were made of
+    this.line = app.line; // what the rows were made of
+    this.version = this.until = this.at = -1;
+    /** @type {TableItem[]} */
+    this.items = [];
+    /** @type {Map<TableItem, HTMLTableRowElement>} */
+    this.rows = new Map();
+    /** @type {Map<string, string>} */
+    this.names = new Map();
+    this.waiting = 0;
     this.page = -1;
     this.caption = h("caption");
     this.body = h("tbody");
@@ -24,6 +40,10 @@ export class Table extends Drawer {
     this.element.append(h("div.kv-find-row", this.earlier, this.later, this.copy, this.said), this.table);
   }
 
+  /**
+   * @param {Line} line
+   * @param {number} at
+   */
   update(line, at) {
     const { folds } = this.app.sequence;
     const until = this.app.question.listedUntil(line, at);
@@ -35,19 +55,25 @@ export class Table extends Drawer {
     this.at = at;
     const here = this.rows.get(this.items[this.indexOf(at)]);
     for (const row of this.body.rows) attr(row, "aria-current", row === here ? "step" : null);
-    this.waiting ??= requestAnimationFrame(() => this.reveal(here));
+    this.waiting ||= requestAnimationFrame(() => this.reveal(here));
   }
 
-  /** Brings the row of the cursor into view when it is not. */
+  /**
+   * Brings the row of the cursor into view when it is not.
+   * @param {HTMLTableRowElement | undefined} row
+   */
   reveal(row) {
-    this.waiting = null;
+    this.waiting = 0;
     if (!row?.isConnected) return;
     const { scrollTop, clientHeight } = this.element;
     const top = row.offsetTop + this.table.offsetTop;
     if (top < scrollTop + 60 || top > scrollTop + clientHeight - 60) this.element.scrollTop = top - clientHeight / 3;
   }
 
-  /** The row in which a step stands. */
+  /**
+   * The row in which a step stands.
+   * @param {number} step
+   */
   indexOf(step) {
     let low = 0;
     let high = this.items.length - 1;
@@ -59,10 +85,12 @@ export class Table extends Drawer {
     return low;
   }
 
+  /** @param {number} way */
   turn(way) {
     this.draw(this.page + way);
   }
 
+  /** @param {number} page */
   draw(page) {
     const pages = Math.ceil(this.items.length / PAGE);
     this.earlier.disabled = page <= 0;
@@ -76,19 +104,26 @@ export class Table extends Drawer {
     this.body.replaceChildren(...this.rows.values());
   }
 
+  /**
+   * @param {TableItem} item
+   * @param {number} index
+   */
   row(item, index) {
     const { app } = this;
-    if (item.fold) {
-      const open = h("button.kv-link", { title: "show these steps", onclick: () => app.openFold(item.fold) }, foldWords(this.line, item.fold));
-      return h("tr.kv-steps-fold", { "aria-rowindex": index }, h("th", { scope: "row" }, `${item.from}-${item.fold.to - 1}`), h("td", { colspan: HEADS.length - 1 }, open));
+    const { fold } = item;
+    if (fold) {
+      const open = h("button.kv-link", { title: "show these steps", onclick: () => app.openFold(fold) }, foldWords(this.line, fold));
+      return h("tr.kv-steps-fold", { "aria-rowindex": index }, h("th", { scope: "row" }, `${item.from}-${fold.to - 1}`), h("td", { colspan: HEADS.length - 1 }, open));
     }
     const [number, ...cells] = this.cells(item.from);
     const go = h("button.kv-link", { label: `go to message ${number}`, onclick: () => app.go(item.from, "small") }, number);
     return h("tr", { "aria-rowindex": index }, h("th", { scope: "row" }, go), ...cells.map((cell) => h("td", cell)));
   }
 
+  /** @param {number} k */
   cells(k) {
     const step = this.line.steps[k];
+    /** @param {Message} m */
     const arrow = (m) => `${this.names.get(m.from)} → ${this.names.get(m.to)}: ${m.label}`;
     const came = (this.line.arrivals.get(k) ?? []).map((m) => `${arrow(m)}${m.arrived === null ? " (lost)" : ""}`);
     const left = (this.line.departures.get(k) ?? []).filter((m) => ending(m) !== k).map((m) => `${arrow(m)} (sent)`);
@@ -104,7 +139,13 @@ export class Table extends Drawer {
   }
 }
 
+/**
+ * @param {Line} line
+ * @param {Folds} folds
+ * @param {number} until
+ */
 function itemsOf(line, folds, until) {
+  /** @type {TableItem[]} */
   const items = [];
   for (let k = 0; k <= until; k++) {
     const fold = folds.at(k);

@@ -5,6 +5,10 @@ import { attr, h, show, text } from "../dom/dom.js";
 import { titleOf } from "../lines/line.js";
 import { tone } from "../dom/words.js";
 
+/** @import { Frame } from "./frame.js" */
+/** @import { FrameMoment } from "../../types/parts" */
+/** @import { Step } from "../../types/payload" */
+
 // How wide a letter is, what stands beside the lines, and what an alarm leaves of them.
 const LETTER = 9.5;
 const SIDES = 36;
@@ -19,9 +23,21 @@ const [LENT, LENT_SLIM, LENT_LOW] = [22, 8, 24];
 const LARGER = 1.45; // of the letters that a class reads
 
 export class Sentence {
-  constructor(app) {
+  /**
+   * @param {Frame} app
+   * @param {Record<string, string>} [glossary] sentences by the terms that they explain
+   */
+  constructor(app, glossary = {}) {
     this.app = app;
+    this.glossary = glossary;
     this.lent = 0;
+    this.told = "";
+    /** @type {Map<string, string>} */
+    this.terms = new Map();
+    /** @type {Step | null} */
+    this.at = null;
+    /** @type {Step | null} */
+    this.drawnWhy = null;
     this.context = h("p.kv-context");
     this.words = h("p.kv-say");
     this.alarm = h("p.kv-alarm");
@@ -32,6 +48,7 @@ export class Sentence {
     this.element = h("section.kv-bottom", { label: "This step" }, this.why, this.spoken);
   }
 
+  /** @param {FrameMoment} told */
   update({ line, step, grain, broken }) {
     const at = line.steps[step];
     const big = line.bigs[line.bigAt[step]];
@@ -51,7 +68,11 @@ export class Sentence {
     this.at = at;
   }
 
-  /** Says how long a sentence is for its room, counted in letters: to measure it would cost a layout at every step. */
+  /**
+   * Says how long a sentence is for its room, counted in letters: to measure it would cost a layout at every step.
+   * @param {string} words
+   * @param {boolean} alarmed
+   */
   fit(words, alarmed) {
     const { wide, root } = this.app;
     const { low, slim } = root.dataset;
@@ -68,17 +89,23 @@ export class Sentence {
     attr(this.spoken, "data-lines", size);
   }
 
-  /** Takes so many pixels of the diagram's height. */
+  /**
+   * Takes so many pixels of the diagram's height.
+   * @param {number} pixels
+   */
   lend(pixels) {
     if (this.lent === pixels) return;
     this.lent = pixels;
     this.app.root.style.setProperty("--kv-lent", `${pixels}px`);
   }
 
-  /** A sentence with its terms explained: by hovering over one, and with all others under why. */
+  /**
+   * A sentence with its terms explained: by hovering over one, and with all others under why.
+   * @param {string} words
+   */
   explained(words) {
-    this.terms = new Map();
-    const { glossary = {} } = this.app.payload.left ?? this.app.payload;
+    const { glossary } = this;
+    this.terms.clear();
     const terms = Object.keys(glossary).sort((a, b) => b.length - a.length);
     if (!terms.length) return pieces(words);
     const found = new RegExp(`(?<![\\w.])(${terms.map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})(?!\\w)`);
@@ -89,20 +116,27 @@ export class Sentence {
     });
   }
 
+  /** @param {Step} at */
   drawWhy(at) {
     if (this.drawnWhy === at) return;
     this.drawnWhy = at;
     const why = at.why ?? {};
+    /** @type {Array<[string, string | Array<[string, string]>, string?]>} */
     const rows = [["message", at.sentence]];
     if (why.rule) rows.push(["rule", why.rule.replaceAll("_", " ")]);
     if (why.guards?.length) rows.push(["because", why.guards]);
     if (why.clause) rows.push(["clause", why.clause, why.status]);
     if (why.kafka) rows.push(["Kafka", why.kafka]);
     if (rows.length === 1) rows.push(["rule", "Nothing is recorded for this step."]);
-    for (const [term, sentence] of this.terms ?? []) rows.push([term, sentence]);
+    for (const [term, sentence] of this.terms) rows.push([term, sentence]);
     this.why.replaceChildren(...rows.map((row) => this.row(...row)));
   }
 
+  /**
+   * @param {string} name
+   * @param {string | Array<[string, string]>} value
+   * @param {string} [status]
+   */
   row(name, value, status) {
     const node = h("dd", { class: `kv-why-${name.toLowerCase()}` });
     if (Array.isArray(value)) node.append(...value.map(([guard, found]) => h("span.kv-guard", h("span.kv-dim", `${guard} `), h("b", found))));
@@ -111,7 +145,7 @@ export class Sentence {
     return h("div", h("dt", name), node);
   }
 
-  toggle(open = this.why.hidden) {
+  toggle(open = this.why.hidden === true) {
     show(this.why, open);
     if (open && this.at) this.drawWhy(this.at);
     return open;
