@@ -28,7 +28,17 @@ Op, R = Operation, Resource
 # The operations that an ACL of each modelled resource may have (AclEntry). A group has no WRITE, so the right that
 # KIP-1289 requires cannot be granted: kafka-acls.sh rejects it.
 SUPPORTED: dict[Resource, tuple[Operation, ...]] = {
-    R.TOPIC: (Op.ALL, Op.READ, Op.WRITE, Op.DESCRIBE, Op.ALTER, Op.CREATE, Op.DELETE),
+    R.TOPIC: (
+        Op.ALL,
+        Op.READ,
+        Op.WRITE,
+        Op.DESCRIBE,
+        Op.ALTER,
+        Op.CREATE,
+        Op.DELETE,
+        Op.DESCRIBE_CONFIGS,
+        Op.ALTER_CONFIGS,
+    ),
     R.GROUP: (Op.ALL, Op.READ, Op.DESCRIBE, Op.DELETE),
     R.TRANSACTIONAL_ID: (Op.ALL, Op.WRITE, Op.DESCRIBE, Op.TWO_PHASE_COMMIT),
     R.CLUSTER: (
@@ -38,6 +48,8 @@ SUPPORTED: dict[Resource, tuple[Operation, ...]] = {
         Op.CLUSTER_ACTION,
         Op.IDEMPOTENT_WRITE,
         Op.CREATE,
+        Op.DESCRIBE_CONFIGS,
+        Op.ALTER_CONFIGS,
     ),
 }
 # Each of these operations implies DESCRIBE (StandardAuthorizerData).
@@ -138,6 +150,9 @@ def may(
         and (
             acl.operation in (operation, Op.ALL)
             or (operation is Op.DESCRIBE and _implies_describe(acl))
+            or (
+                operation is Op.DESCRIBE_CONFIGS and acl.allow and acl.operation is Op.ALTER_CONFIGS
+            )
         )
     ]
     return bool(found) and all(acl.allow for acl in found)
@@ -253,6 +268,13 @@ def topics_seen(acls: tuple[Acl, ...] | None, source: str, partitions: tuple[str
 def may_delete(acls: tuple[Acl, ...] | None, source: str, topic: str) -> bool:
     """Return whether the sender may delete a topic. Source: ControllerApis.deleteTopics."""
     return acls is None or not _lacking(acls, source, DELETE_TOPIC, (topic,))
+
+
+def allows(
+    acls: tuple[Acl, ...] | None, source: str, operation: Operation, resource: Resource, name: str
+) -> bool:
+    """Return whether a sender may do something; without ACLs everything is allowed."""
+    return acls is None or may(acls, principal_of(source), operation, resource, name)
 
 
 def seen(acls: tuple[Acl, ...] | None, source: str, resource: Resource, name: str) -> bool:

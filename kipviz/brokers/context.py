@@ -18,6 +18,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value, Written
 from kipviz.messages.cluster.features import DEAD_LETTER_LEVEL, Features
 from kipviz.messages.cluster.releases import EVERYTHING, Release, release
+from kipviz.messages.cluster.topic_configs import Configs
 from kipviz.messages.message import Message
 from kipviz.records.batches import NO_TIMESTAMP, Batch
 from kipviz.records.placement import (
@@ -222,7 +223,7 @@ class Effects(Value, Generic[S_co], frozen=True):
 
     `given_up` are (partition, offset) of records whose writer no longer waits for the replicas. `deletes` are logs of
     its own and the offsets up to which their records are deleted, `forgets` are (partition, producer id) of producers
-    that a log removes. `acls` are the ones in force from now on, `creates` topics to create, `drops` topics to delete.
+    that a log removes. `acls` are the ones in force from now on, `creates` topics to create, `drops` topics to delete, `configs` topics with all configs of their own from now on.
     `checks` is what was compared, in order (see `checks`).
     """
 
@@ -239,6 +240,7 @@ class Effects(Value, Generic[S_co], frozen=True):
     acls: tuple[Acl, ...] | None = None
     creates: tuple[NewTopic, ...] = ()
     drops: tuple[str, ...] = ()
+    configs: tuple[tuple[str, Configs], ...] = ()
     checks: tuple[Check, ...] = ()
 
     def after(self, checks: tuple[Check, ...]) -> Effects[S_co]:
@@ -319,6 +321,7 @@ def with_effects(state: S, *parts: Effects[S]) -> Effects[S]:
     acls: tuple[Acl, ...] | None = None
     creates: tuple[NewTopic, ...] = ()
     drops: tuple[str, ...] = ()
+    configs: tuple[tuple[str, Configs], ...] = ()
     checks: tuple[Check, ...] = ()
     for part in parts:
         acls = acls if part.acls is None else part.acls
@@ -333,6 +336,7 @@ def with_effects(state: S, *parts: Effects[S]) -> Effects[S]:
         forgets += part.forgets
         creates += part.creates
         drops += part.drops
+        configs += part.configs
         checks += part.checks
     return Effects(
         state,
@@ -348,5 +352,6 @@ def with_effects(state: S, *parts: Effects[S]) -> Effects[S]:
         acls,
         creates,
         drops,
+        configs,
         checks,
     )

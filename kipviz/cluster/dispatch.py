@@ -46,7 +46,12 @@ from kipviz.brokers.logs import (
 )
 from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.partition_leader import PartitionLeader
-from kipviz.brokers.logs.requests import fetch_requests, offset_requests, produce_requests
+from kipviz.brokers.logs.requests import (
+    config_requests,
+    fetch_requests,
+    offset_requests,
+    produce_requests,
+)
 from kipviz.brokers.membership import classic_membership, group_membership, share_membership
 from kipviz.brokers.share_coordinators import (
     outcome_notices,
@@ -132,6 +137,7 @@ HANDLERS: dict[type[Message], Handler] = handlers_of(
         group_administration,
         acl_administration,
         topic_administration,
+        config_requests,
         record_deletion,
     )
 )

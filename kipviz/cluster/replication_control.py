@@ -126,6 +126,11 @@ def _in_sync_changed(turn: Turn) -> None:
         return
     offline = tuple(b for b in turn.spec.brokers if b not in turn.up)
     before, turn.image = turn.image, turn.image.but(offline=offline)
+    _replicate_again(turn, before)
+
+
+def _replicate_again(turn: Turn, before: Image) -> None:
+    """Continue the work of partitions that lacked in-sync replicas before, and have enough now."""
     for partition in turn.image.leaders:
         if before.has_enough_replicas(partition) or not turn.image.has_enough_replicas(partition):
             continue
@@ -248,16 +253,29 @@ def _add_topic(turn: Turn, new: NewTopic) -> None:
     if not made or not new.configs:
         turn.image = image  # the spec has the configs of its topics
         return
-    image = image.but(topic_configs=(*image.topic_configs, (new.name, new.configs)))
-    if topic_configs.allows_dead_letters(new.configs):
-        image = image.but(dead_letter_topics=(*image.dead_letter_topics, new.name))
-    least = topic_configs.min_insync_replicas(new.configs)
+    turn.image = _add_configs(turn, image, new.name, new.configs)
+
+
+def set_configs(turn: Turn, topic: str, configs: topic_configs.Configs) -> None:
+    """Let a topic have some configs instead of its own; what waited for more in-sync replicas may continue."""
+    before = turn.image
+    image = _drop_configs(before, topic)
+    turn.image = _add_configs(turn, image, topic, configs) if configs else image
+    _replicate_again(turn, before)
+
+
+def _add_configs(turn: Turn, image: Image, topic: str, configs: topic_configs.Configs) -> Image:
+    """Return the metadata with the configs of a topic that has none."""
+    image = image.but(topic_configs=(*image.topic_configs, (topic, configs)))
+    if topic_configs.allows_dead_letters(configs):
+        image = image.but(dead_letter_topics=(*image.dead_letter_topics, topic))
+    least = topic_configs.min_insync_replicas(configs)
     if least > 1:
         image = image.but(
-            min_insync_replicas=(*image.min_insync_replicas, (new.name, least)),
+            min_insync_replicas=(*image.min_insync_replicas, (topic, least)),
             offline=tuple(b for b in turn.spec.brokers if b not in turn.up),
         )
-    turn.image = image
+    return image
 
 
 def placed_topic(spec: ClusterSpec, topic: str) -> NewTopic:

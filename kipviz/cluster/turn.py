@@ -207,6 +207,8 @@ class Turn:
             replication_control.create_topic(self, new)
         for topic in effects.drops:
             replication_control.delete_topic(self, topic)
+        for topic, configs in effects.configs:
+            replication_control.set_configs(self, topic, configs)
         broker = key[0]
         for request in effects.requests:
             self._request(broker, request)

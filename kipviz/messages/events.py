@@ -296,6 +296,13 @@ class TopicDeleted(Event, frozen=True):
     topic_id: str
 
 
+class ConfigsChanged(Event, frozen=True):
+    """An operator changed a topic's configs; `configs` are all of its own now."""
+
+    topic: str
+    configs: tuple[tuple[str, str], ...]
+
+
 class TopicCreated(Event, frozen=True):
     """A new topic was created."""
 

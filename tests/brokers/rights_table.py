@@ -19,6 +19,13 @@ from kipviz.messages.cluster.acls import (
     DeleteAcls,
     DescribeAcls,
 )
+from kipviz.messages.cluster.configs import (
+    OF_TOPIC,
+    AlterConfigsResource,
+    DescribeConfigs,
+    DescribeConfigsResource,
+    IncrementalAlterConfigs,
+)
 from kipviz.messages.cluster.coordinators import FindCoordinator
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.cluster.topic_creation import (
@@ -136,6 +143,8 @@ KAFKA_APIS = {
     "CreatePartitions": "ALTER TOPIC each",
     "DeleteRecords": "DELETE TOPIC each",
     "DeleteTopics": "DELETE TOPIC each or of CLUSTER",
+    "DescribeConfigs": "[DESCRIBE_CONFIGS TOPIC]; [DESCRIBE_CONFIGS CLUSTER]",
+    "IncrementalAlterConfigs": "[ALTER_CONFIGS TOPIC]; [ALTER_CONFIGS CLUSTER]",
     "DescribeAcls": "DESCRIBE CLUSTER",
     "CreateAcls": "ALTER CLUSTER",
     "DeleteAcls": "ALTER CLUSTER",
@@ -174,6 +183,8 @@ REQUESTS: dict[str, Message] = {
         CreatePartitions((CreatePartitionsTopic("out", 2),)),
         DeleteTopics((DeleteTopicState("out"),)),
         DeleteRecords((DeleteRecordsPartition("out-0", 1),)),
+        DescribeConfigs((DescribeConfigsResource(OF_TOPIC, "out"),)),
+        IncrementalAlterConfigs((AlterConfigsResource(OF_TOPIC, "out", ()),)),
         ShareGroupHeartbeat("g", "m", 1, ("out",)),
         InitializeShareGroupState((InitializeStateData("g:T:0", 2, -1),)),
         fetches("m", 0, "out-0", 1, group_id="g"),

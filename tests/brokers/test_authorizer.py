@@ -149,7 +149,7 @@ def test_without_acls_no_topic_is_left_out():
 def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_serves_it(name):
     everywhere = {"WriteTxnMarkers", "ListGroups", "DescribeAcls", "CreateAcls", "DeleteAcls"}
     everywhere |= {"CreateTopics", "CreatePartitions", "DeleteTopics", "DeleteRecords"}
-    everywhere |= {"Metadata", "FindCoordinator"}
+    everywhere |= {"Metadata", "FindCoordinator", "DescribeConfigs", "IncrementalAlterConfigs"}
     if name in everywhere | {"ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
         with pytest.raises(AssertionError, match="is for every broker"):
             rejections.reject_not_leader(request(name))

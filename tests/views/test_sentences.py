@@ -286,6 +286,10 @@ SPOKEN: list[tuple[Event, str]] = [
         events.TopicDeleted("src", "A"),
         "src is deleted with its records, its id and everything known about it.",
     ),
+    (
+        events.ConfigsChanged("src", (("min.insync.replicas", "2"),)),
+        "The configs of its own that topic src has now: min.insync.replicas=2.",
+    ),
     (events.TopicCreated("src", "A"), "Topic src now exists, with the id A."),
     (events.PartitionsAdded("src", 1), "Topic src has one more partition."),
     (events.PartitionsAdded("src", 2), "Topic src has 2 more partitions."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipviz.messages.apis.api import AnyApi
 from kipviz.messages.apis.cluster import (
     acls,
+    configs,
     coordinators,
     metadata,
     topic_creation,
@@ -47,6 +48,7 @@ APIS: tuple[AnyApi, ...] = (
     *share_admin.APIS,
     *group_admin.APIS,
     *acls.APIS,
+    *configs.APIS,
 )
 
 

@@ -23,6 +23,8 @@ class Operation(StrEnum):
     ALTER = "ALTER"
     CREATE = "CREATE"
     CLUSTER_ACTION = "CLUSTER_ACTION"
+    DESCRIBE_CONFIGS = "DESCRIBE_CONFIGS"
+    ALTER_CONFIGS = "ALTER_CONFIGS"
     IDEMPOTENT_WRITE = "IDEMPOTENT_WRITE"
     TWO_PHASE_COMMIT = "TWO_PHASE_COMMIT"
 
@@ -40,7 +42,7 @@ class Need(Value, frozen=True):
     """A right that a request needs: the operation on each resource that it names.
 
     `alternative` is sufficient, too. `hides` means that the request is not rejected without it, but that resources
-    which the sender may not see are left out of the response. `each` means that every topic is checked on its own:
+    which the sender may not see are left out of the response, or have an error there. `each` means that every topic is checked on its own:
     rejected ones have their own error, and the request continues with the others. `users_topics` means that the
     operation is never allowed on an internal topic. `or_on_cluster` means that the operation on the cluster is sufficient
     for every one. `status` says whether a release checks it.

@@ -53,6 +53,21 @@ DEFAULTS: dict[str, ConfigValue] = {
     "segment.ms": _WEEK_MS,
     "unclean.leader.election.enable": False,
 }
+LISTS = (
+    "cleanup.policy",
+    "follower.replication.throttled.replicas",
+    "leader.replication.throttled.replicas",
+)
+_INTS = (
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.zstd.level",
+    topic_configs.INDEX_INTERVAL_BYTES.name,
+    topic_configs.MAX_MESSAGE_BYTES.name,
+    topic_configs.MIN_INSYNC_REPLICAS.name,
+    "segment.bytes",
+    "segment.index.bytes",
+)
 # The values of those configs that have only a few.
 _VALUES: dict[str, tuple[str, ...]] = {
     "cleanup.policy": ("compact", "delete"),
@@ -94,6 +109,18 @@ def _why_not(name: str, value: str) -> str:
     if known and not all(each.strip() in known for each in value.split(",")):
         return f"{wrong}String must be one of: {', '.join(known)}"
     return ""
+
+
+def type_of(name: str) -> int:
+    """Return the number of a config's type (DescribeConfigsResponse.ConfigType)."""
+    default = DEFAULTS[name]
+    if isinstance(default, bool):
+        return 1
+    if isinstance(default, str):
+        return 7 if name in LISTS else 2
+    if isinstance(default, float):
+        return 6
+    return 3 if name in _INTS else 5
 
 
 def write_value(value: ConfigValue) -> str:

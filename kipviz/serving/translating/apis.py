@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kipviz.messages.apis.api import AnyApi
 from kipviz.messages.apis.catalogue import API_OF, row_of
 from kipviz.messages.cluster.acls import CreateAcls, DeleteAcls, DescribeAcls
+from kipviz.messages.cluster.configs import DescribeConfigs, IncrementalAlterConfigs
 from kipviz.messages.cluster.coordinators import FindCoordinator
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.cluster.topic_creation import CreatePartitions, CreateTopics
@@ -149,6 +150,8 @@ SERVED: dict[type[Message], Translate] = {
     DeleteShareGroupOffsets: as_written,
     CreateAcls: as_written,
     DeleteAcls: as_written,
+    DescribeConfigs: as_written,
+    IncrementalAlterConfigs: as_written,
 }
 # What a draft adds, by the number of its KIP; brokers announce it only on request. The other drafts have no request that
 # could be announced: KIP-1310's session is the client's alone, and KIP-1309 gives its request no key.

@@ -26,6 +26,7 @@ from kipviz.messages.events import (
     BatchAppended,
     CallReturned,
     ClassicGroupMoved,
+    ConfigsChanged,
     DatabaseChanged,
     FeatureFinalized,
     GenerationSeen,
@@ -244,7 +245,7 @@ def _fact(event: Event) -> str:
         case OffsetResolved(group_id=group, partition=partition, offset=offset):
             word = "committed" if event.committed else "dropped"
             return f"The pending offset {offset} of {group} for {partition} is {word}."
-        case TopicRemade() | TopicDeleted() | TopicCreated() | PartitionsAdded():
+        case TopicRemade() | TopicDeleted() | TopicCreated() | PartitionsAdded() | ConfigsChanged():
             return _of_topic(event)
         case AssignmentMoved():
             return _assignment(event)
@@ -309,7 +310,7 @@ def _assignment(event: AssignmentMoved) -> str:
     return f"{who} is at {event.counted} {event.epoch} and may own {has}: {event.because}."
 
 
-TopicEvent: TypeAlias = TopicRemade | TopicDeleted | TopicCreated | PartitionsAdded
+TopicEvent: TypeAlias = TopicRemade | TopicDeleted | TopicCreated | PartitionsAdded | ConfigsChanged
 
 
 def _of_topic(event: TopicEvent) -> str:
@@ -320,6 +321,9 @@ def _of_topic(event: TopicEvent) -> str:
             return f"{topic} is deleted with its records, its id and everything known about it."
         case TopicCreated(topic=topic, topic_id=topic_id):
             return f"Topic {topic} now exists, with the id {topic_id}."
+        case ConfigsChanged(topic=topic, configs=configs):
+            own = ", ".join(f"{name}={value}" for name, value in configs) or "none"
+            return f"The configs of its own that topic {topic} has now: {own}."
         case PartitionsAdded(topic=topic, partitions=1):
             return f"Topic {topic} has one more partition."
         case PartitionsAdded(topic=topic, partitions=partitions):

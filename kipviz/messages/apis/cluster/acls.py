@@ -19,14 +19,16 @@ from kipviz.messages.wire.schema import Field, Schema
 # The numbers of AclOperation, ResourceType, PatternType and AclPermissionType; 1 is "any" in a filter.
 ANY = 1
 OPERATIONS = {
-    "READ": 3,
-    "WRITE": 4,
-    "DELETE": 6,
-    "ALTER": 7,
-    "DESCRIBE": 8,
-    "CLUSTER_ACTION": 9,
-    "IDEMPOTENT_WRITE": 12,
-    "TWO_PHASE_COMMIT": 15,
+    Operation.READ.value: 3,
+    Operation.WRITE.value: 4,
+    Operation.DELETE.value: 6,
+    Operation.ALTER.value: 7,
+    Operation.DESCRIBE.value: 8,
+    Operation.CLUSTER_ACTION.value: 9,
+    Operation.DESCRIBE_CONFIGS.value: 10,
+    Operation.ALTER_CONFIGS.value: 11,
+    Operation.IDEMPOTENT_WRITE.value: 12,
+    Operation.TWO_PHASE_COMMIT.value: 15,
 }
 RESOURCES = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5}
 PATTERNS = {model.ANY: ANY, model.MATCH: 2, model.LITERAL: 3, model.PREFIXED: 4}
