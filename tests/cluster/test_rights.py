@@ -9,6 +9,7 @@ import pytest
 from kipviz.brokers.authorizer import Acl
 from kipviz.clients.sending.producer import ProducerState, on_response
 from kipviz.clients.shares import share_consumer
+from kipviz.clients.throwing.client_errors import RequestError
 from kipviz.cluster.actions import CreateAcls, DeleteAcls
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget
@@ -190,7 +191,7 @@ def test_a_share_consumer_throws_when_a_poll_finds_nothing_else() -> None:
     me = change(me, on_wire=FETCH, on_wire_broker=5)
     answer = fetch_response(Errors.NONE, "src-0", refused=("other-0",))
     thrown = share_consumer.on_response(me, answer)
-    assert thrown.error == "ShareFetch: TOPIC_AUTHORIZATION_FAILED"
+    assert thrown.error == RequestError("ShareFetch", REFUSED)
     assert thrown.sessions.epoch == 2
 
 
@@ -202,7 +203,7 @@ def test_a_refused_topic_ends_the_producer_whatever_else_the_answer_says() -> No
     for error in (Errors.NONE, Errors.NOT_COORDINATOR):
         ended = on_response(me, TxnOffsetCommitResponse(error, refused))
         assert ended.manager.state is ProducerState.FATAL_ERROR
-        assert ended.error == "TxnOffsetCommit: TOPIC_AUTHORIZATION_FAILED"
+        assert ended.error == RequestError("TxnOffsetCommit", REFUSED)
     group = on_response(me, TxnOffsetCommitResponse(Errors.GROUP_AUTHORIZATION_FAILED))
     assert group.manager.state is ProducerState.ABORTABLE_ERROR
 
