@@ -3,8 +3,8 @@
 import pytest
 
 from kipviz.messages.apis.groups.consumer_protocol import SUBSCRIPTION
-from kipviz.messages.wire.codec import decode, decode_head, encode
-from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, header_version
+from kipviz.messages.wire.codec import encode
+from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.serving.translating.apis import APIS
 from kipviz.serving.translating.translate_cluster import (
     API_VERSIONS,
@@ -12,19 +12,11 @@ from kipviz.serving.translating.translate_cluster import (
     API_VERSIONS_RESPONSE,
 )
 from tests.recordings import made_logs
-from tests.serving.test_frames import frame, lives, make_cluster
+from tests.serving.frames import answer, frame, lives, make_cluster
 
 PRODUCE, FETCH, METADATA, JOIN_GROUP = 0, 1, 3, 11
 NOT_LEADER_OR_FOLLOWER, MESSAGE_TOO_LARGE = 6, 10
 INVALID_REQUIRED_ACKS, UNSUPPORTED_VERSION, INVALID_REQUEST = 21, 35, 42
-
-
-def answer(caller, response, version, *, old_header=False):
-    data = bytes(caller.out)[4:]
-    del caller.out[:]
-    header = 0 if old_header else header_version(response, version)
-    _, start = decode_head(RESPONSE_HEADER, header, data)
-    return decode(response, version, data, len(start.data))[0]
 
 
 def produce(acks, topic="orders"):

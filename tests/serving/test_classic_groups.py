@@ -9,8 +9,7 @@ from kipviz.messages.apis.groups.consumer_protocol import SUBSCRIPTION
 from kipviz.messages.wire.codec import encode
 from kipviz.serving.timing import group_times
 from kipviz.serving.translating.apis import APIS
-from tests.serving.test_bad_requests import answer
-from tests.serving.test_frames import frame, make_cluster
+from tests.serving.frames import answer, frame, make_cluster
 
 JOIN_GROUP, HEARTBEAT, SYNC_GROUP = 11, 12, 14
 INVALID_SESSION_TIMEOUT, MEMBER_ID_REQUIRED = 26, 79

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.serving.translating.apis import APIS
-from tests.serving.test_bad_requests import answer
-from tests.serving.test_frames import frame, make_cluster
+from tests.serving.frames import answer, frame, make_cluster
 
 OFFSET_COMMIT, OFFSET_FETCH, INIT_PRODUCER_ID, END_TXN = 8, 9, 22, 26
 TXN_OFFSET_COMMIT = 28

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.serving.translating.apis import APIS
-from tests.serving.test_bad_requests import answer
-from tests.serving.test_frames import frame, make_cluster
+from tests.serving.frames import answer, frame, make_cluster
 
 HEARTBEAT, SHARE_HEARTBEAT = 68, 76
 INVALID_REQUEST, UNSUPPORTED_ASSIGNOR = 42, 112

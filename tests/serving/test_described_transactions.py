@@ -4,8 +4,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.serving.served_cluster import ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
 from kipviz.serving.translating.apis import APIS
-from tests.serving.test_bad_requests import answer
-from tests.serving.test_frames import KAFKA, frame
+from tests.serving.frames import KAFKA, answer, frame
 
 # It is sent, delivered, and its response is delivered.
 ONE_MESSAGE = 3

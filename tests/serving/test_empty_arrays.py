@@ -6,8 +6,7 @@ import pytest
 
 from kipviz.serving.translating.apis import APIS
 from tests.recordings import made_logs
-from tests.serving.test_bad_requests import answer
-from tests.serving.test_frames import CASES, frame, make_cluster
+from tests.serving.frames import CASES, answer, frame, make_cluster
 
 # Requests that are refused for another reason than an empty array.
 NOT_FOR_CLIENTS, NO_FILTER = {(24, 4), (24, 5)}, {(29, 1), (29, 2), (29, 3)}

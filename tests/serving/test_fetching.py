@@ -6,8 +6,7 @@ from kipviz.cluster.actions import MoveLeader
 from kipviz.serving.delivery_rules import rule
 from kipviz.serving.translating.apis import APIS
 from tests.recordings import made_logs
-from tests.serving.test_bad_requests import answer
-from tests.serving.test_frames import frame, make_cluster
+from tests.serving.frames import answer, frame, make_cluster
 
 PRODUCE, FETCH, LIST_OFFSETS = 0, 1, 2
 VERSION = 12  # topics have names

@@ -17,7 +17,7 @@ import pytest
 
 import kipviz
 from tests.patience import PATIENCE, until
-from tests.serving.test_frames import frame
+from tests.serving.frames import frame
 from tests.soaking.raw_client import METADATA, Client, Connection, Tally, encode_frame
 
 ROOT = Path(__file__).parents[2]

@@ -6,57 +6,8 @@ from random import Random
 import pytest
 
 from kipviz.brokers.membership import patterns
-from kipviz.cluster.model import ClusterModel
-from kipviz.designs.catalogue import design
-from kipviz.messages.wire.codec import encode
-from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.serving.served_cluster import MISTAKE, ServedCluster
-from kipviz.serving.served_spec import cluster_of, to_serve
-from kipviz.serving.translating.apis import APIS
-
-KAFKA = design("kafka")
-MODEL = ClusterModel(
-    to_serve(cluster_of(["orders"], brokers=2)), KAFKA.broker_rules(), KAFKA.client_rules()
-)
-CASES = [(key, v) for key, api in sorted(APIS.items()) for v in range(api.lowest, api.highest + 1)]
-# What a request has where its schema's defaults would be refused before the model sees them.
-TOLD = {
-    0: {"Acks": -1},
-    1: {"MaxWaitMs": 0},
-    11: {
-        "GroupId": "g",
-        "SessionTimeoutMs": 10_000,
-        "ProtocolType": "consumer",
-        "Protocols": ({"Name": "range", "Metadata": b"\0\0\0\0\0\1\0\6orders\xff\xff\xff\xff"},),
-    },
-    10: {"Key": "g"},
-    22: {"TransactionalId": "t", "TransactionTimeoutMs": 1_000},
-}
-
-
-def frame(key, version, **said):
-    api = APIS[key]
-    told = {**TOLD.get(key, {}), **said}
-    told = {n: v for n, v in told.items() if _has(api.request, n, version)}
-    head = {"RequestApiKey": key, "RequestApiVersion": version, "CorrelationId": 5}
-    header = encode(REQUEST_HEADER, header_version(api.request, version), {**head, "ClientId": "c"})
-    return header.data + encode(api.request, version, told).data
-
-
-def _has(schema, name, version):
-    from kipviz.messages.wire.schema import fields_in
-
-    return any(field.name == name for field in fields_in(schema.fields, version))
-
-
-def make_cluster():
-    return ServedCluster(MODEL, {1: 9001, 2: 9002})
-
-
-def lives(cluster):
-    caller = cluster.connect(1)
-    cluster.feed(caller, frame(3, 12))
-    return bool(caller.out) and not caller.broken
+from tests.serving.frames import CASES, MODEL, frame, lives, make_cluster
 
 
 @pytest.mark.parametrize(("key", "version"), CASES)

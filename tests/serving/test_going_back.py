@@ -112,7 +112,7 @@ def test_in_model_time_a_transaction_times_out_when_somebody_says_so(server):
 
 
 def test_in_model_time_a_long_poll_ends_when_somebody_says_so():
-    from tests.serving.test_frames import frame
+    from tests.serving.frames import frame
 
     with kipviz.serve(time="model") as server:
         port = server.cluster.desk.ports[1]

@@ -9,8 +9,7 @@ from kipviz.records.batches import DataRecord
 from kipviz.serving.served_cluster import ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
 from kipviz.serving.translating.apis import APIS
-from tests.serving.test_bad_requests import answer
-from tests.serving.test_frames import KAFKA, frame, make_cluster
+from tests.serving.frames import KAFKA, answer, frame, make_cluster
 
 PRODUCE, LIST_OFFSETS = 0, 2
 NEWEST = 11

@@ -11,7 +11,7 @@ from kipviz.cluster.actions import Deliver
 from kipviz.serving.delivery_rules import rule
 from kipviz.serving.served_cluster import ServedCluster
 from kipviz.serving.served_spec import cluster_of
-from tests.serving.test_frames import MODEL
+from tests.serving.frames import MODEL
 from tests.soaking.raw_client import encode_frame
 
 ROOT = Path(__file__).parents[2]

@@ -12,8 +12,7 @@ from kipviz.serving.served_cluster import ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
 from kipviz.serving.translating.apis import APIS
 from tests.recordings import made_logs
-from tests.serving.test_bad_requests import answer
-from tests.serving.test_frames import frame
+from tests.serving.frames import answer, frame
 
 HEARTBEAT, DESCRIBE, FETCH, ACKNOWLEDGE, PRODUCE = 76, 77, 78, 79, 0
 SPEC = to_serve(cluster_of(["orders"], brokers=1))

@@ -4,8 +4,7 @@ import pytest
 
 from kipviz.messages.wire.schema import fields_in
 from kipviz.serving.translating.apis import APIS
-from tests.serving.test_bad_requests import answer
-from tests.serving.test_frames import CASES, TOLD, frame, make_cluster
+from tests.serving.frames import CASES, TOLD, answer, frame, make_cluster
 
 NAMES = ("Name", "Topic", "TopicName")
 UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION = 3, 17
@@ -36,7 +35,7 @@ def names_of(fields, version):
 NAMING = [
     (key, version)
     for key, version in CASES
-    if key not in (11, 90, 91, 92)  # a protocol's name; groups come before topics
+    if key not in (11, 44, 90, 91, 92)  # names of a protocol or a config; groups come before topics
     and not (key == 24 and version > 3)  # for brokers
     and any(names_of(APIS[key].request.fields, version))
     and "TopicId" not in str(APIS[key].request.fields if version >= 13 or key == 3 else "")
