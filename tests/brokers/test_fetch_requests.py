@@ -28,14 +28,14 @@ SRC, OUT = "src-0", "output-A-0"
 READ = Acl("app-1", Operation.READ, Resource.TOPIC, "src")
 
 
-def fetch(*partitions: str, wait: bool = False) -> Fetch:
+def fetch(*partitions: str, max_wait_ms: int = 0) -> Fetch:
     wanted = tuple(FetchPartition(partition, 0) for partition in partitions)
-    return Fetch(wanted, 10, read_committed=True, wait=wait)
+    return Fetch(wanted, 10, read_committed=True, max_wait_ms=max_wait_ms)
 
 
 def test_each_leader_reads_its_partition_and_what_is_led_elsewhere_is_refused_at_once() -> None:
     front = Desk(several, KafkaApis(), leaders={A: 1, B: 1, C: 3})
-    front.do(several.on_fetch(front.role, fetch(A, C, "gone-0", B, wait=True), WHO, front.on))
+    front.do(several.on_fetch(front.role, fetch(A, C, "gone-0", B, max_wait_ms=500), WHO, front.on))
     assert [(c.role, c.shard, c.message) for c in front.local] == [
         ("partition_leader", each, AskedOfOne(WHO, fetch(each))) for each in (A, B)
     ]
@@ -64,7 +64,7 @@ def errors(answer: FetchResponse) -> list[tuple[str, Errors, int]]:
 @pytest.mark.parametrize("order", [(SRC, OUT), (OUT, SRC)])
 def test_a_response_has_every_partition_in_the_order_of_the_request(order: tuple[str, ...]) -> None:
     model, world, broker = cluster()
-    answer = answer_request(model, world, broker, fetch(*order, wait=True))
+    answer = answer_request(model, world, broker, fetch(*order, max_wait_ms=500))
     counts = {SRC: 3, OUT: 0}
     assert errors(answer) == [(each, Errors.NONE, counts[each]) for each in order]
 

@@ -237,7 +237,7 @@ def test_a_fetch_from_outside_of_the_log_is_refused_where_its_consumer_wants_to_
 ):
     """LocalLog.read, UnifiedLog.checkLogStartOffset: the end itself is inside."""
     desk.logs[HERE] = delete_records(plain_log(3), 2)
-    request = Fetch((FetchPartition(HERE, offset),), 10, read_committed=True, wait=False)
+    request = Fetch((FetchPartition(HERE, offset),), 10, read_committed=True, max_wait_ms=0)
     answer = read(desk.ask(pl.on_fetch, request))
     assert answer.error is (Errors.NONE if fits else Errors.OFFSET_OUT_OF_RANGE)
     desk.simplified = SimplifiedConsumers(without_reset=("app-1",))
@@ -339,7 +339,7 @@ def test_a_fetch_looks_at_the_end_that_its_isolation_level_reads_to(desk, commit
     produce(desk)
     answer_enlistment(desk)
     produce(desk, first=1)
-    request = Fetch((FetchPartition(HERE, 0),), 10, read_committed=committed, wait=False)
+    request = Fetch((FetchPartition(HERE, 0),), 10, read_committed=committed, max_wait_ms=0)
     fetched = read(desk.ask(pl.on_fetch, request))
     assert len(fetched.records) == (0 if committed else 2)
     assert [(c.name, c.found) for c in desk.checks if c.name == name] == [

@@ -116,7 +116,7 @@ def test_a_fetch_that_only_archives_need_not_wait() -> None:
 
 
 def goes_on(member: str, epoch: int, *further: str) -> ShareFetch:
-    return fetches(member, epoch, "src-0", 1, further=further, wait=False)
+    return fetches(member, epoch, "src-0", 1, further=further, max_wait_ms=0)
 
 
 def test_a_fetch_that_does_not_wait_goes_on_or_is_answered_with_nothing() -> None:

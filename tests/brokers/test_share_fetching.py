@@ -74,7 +74,7 @@ class Place:
         added: tuple[str, ...] = (),
         forgotten: tuple[str, ...] = (),
         most: int = 10,
-        wait: bool = True,
+        max_wait_ms: int = 500,
         epoch: int | None = None,
         member: str = "M1",
     ) -> ShareFetchResponse | None:
@@ -84,7 +84,9 @@ class Place:
         told = {p: (batch,) for p, batch in acknowledged}
         named = dict.fromkeys((*added, *told))
         parts = tuple(PartitionAcknowledgements(p, told.get(p, ())) for p in named)
-        request = ShareFetch("g1", member, epoch, parts, most, wait=wait, forgotten=forgotten)
+        request = ShareFetch(
+            "g1", member, epoch, parts, most, max_wait_ms=max_wait_ms, forgotten=forgotten
+        )
 
         def hand_in(role: ShareLeader, *rest: object) -> Effects:
             done = share_fetching.on_share_fetch(role, *rest)  # type: ignore[arg-type]
@@ -109,8 +111,8 @@ class Place:
 
     def load(self) -> Place:
         """Open the session with a fetch that finds nothing, so that no partition holds anything."""
-        self.fetch(added=BOTH, wait=False, most=0)
-        self.fetch(wait=True)
+        self.fetch(added=BOTH, max_wait_ms=0, most=0)
+        self.fetch()
         held = {p: log for p, log in self.desk.logs.items() if p in BOTH}
         self.desk.logs |= {p: PartitionLog(p, log.start_offset) for p, log in held.items()}
         self.desk.logs |= {
@@ -208,10 +210,10 @@ def test_the_answer_waits_for_records_of_any_partition() -> None:
 
 def test_who_does_not_wait_is_answered_without_records_but_not_before_all_is_loaded() -> None:
     place = Place(first=0, second=0)
-    assert place.fetch(added=BOTH, wait=False) is None
+    assert place.fetch(added=BOTH, max_wait_ms=0) is None
     assert place.read("src-0", 0) is None
     assert offsets_by_partition(place.read("src-1", 100)) == {"src-0": (), "src-1": ()}
-    assert offsets_by_partition(place.fetch(wait=False)) == {}
+    assert offsets_by_partition(place.fetch(max_wait_ms=0)) == {}
 
 
 def test_acknowledgements_of_several_partitions_have_an_answer_each() -> None:
@@ -458,7 +460,7 @@ def test_a_fetch_of_one_partition_goes_the_old_way() -> None:
 
 def test_without_room_for_the_session_a_fetch_that_does_not_wait_is_refused_at_once() -> None:
     place = Place(settings={"share_sessions_max": 1}).load()
-    answer = place.fetch(added=BOTH, epoch=0, member="M2", wait=False)
+    answer = place.fetch(added=BOTH, epoch=0, member="M2", max_wait_ms=0)
     assert answer == ShareFetchResponse(Errors.SHARE_SESSION_LIMIT_REACHED)
     assert not place.desk.role.refused
 

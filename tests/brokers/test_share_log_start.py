@@ -71,7 +71,7 @@ def test_who_reads_in_front_of_it_is_answered_with_nothing_and_no_error():
 def test_a_fetch_that_does_not_wait_goes_on_to_its_next_partition():
     place = held_and_free()
     delete_records(place, 7)
-    asks = fetches("M2", 1, "src-0", 5, further=("src-1",), wait=False)
+    asks = fetches("M2", 1, "src-0", 5, further=("src-1",), max_wait_ms=0)
     parked = (ParkedFetch(asks, ReplyTo("M2/consumer", 1, 0)),)
     served = share_acquiring.serve(place.share.but(parked=parked), place.on)
     assert [type(call.message).__name__ for call in served.local] == ["FetchFurther"]

@@ -516,7 +516,7 @@ def test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member():
     assert place.last == fetch_response(Errors.SHARE_SESSION_LIMIT_REACHED, "src-0")
     place.do(spl.on_disconnected(place.role, "M2/consumer", place.on))
     assert share_sessions.delays(place.role) == ()
-    hurried = fetches("M4", 0, "src-0", 1, wait=False)
+    hurried = fetches("M4", 0, "src-0", 1, max_wait_ms=0)
     answer = place.ask(spl.on_share_fetch, hurried, "M4/consumer")
     assert answer.error is Errors.SHARE_SESSION_LIMIT_REACHED
     assert place.role.sessions.keys() == (("g1", "M1"),)

@@ -40,7 +40,7 @@ def came_back(me: ClassicConsumer) -> ClassicConsumer:
     """The same consumer after a fetch has given records to its poll()."""
     me, request = send(me)
     wanted = (FetchPartition("src-0", 5), FetchPartition("src-1", 7))
-    assert request == Fetch(wanted, 2, read_committed=True, wait=False)
+    assert request == Fetch(wanted, 2, read_committed=True, max_wait_ms=0)
     got = FetchResponse((PartitionData("src-0", E.NONE, (FetchedRecord("src-0", 5, "b"),), 6),))
     me = kafka_consumer.on_response(me, got)
     assert (me.polling, me.done, me.subscription.positions["src-0"]) == (False, True, 6)

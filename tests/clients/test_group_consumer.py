@@ -82,7 +82,7 @@ def test_it_looks_up_every_position_as_a_member_and_then_fetches_without_waiting
     assert request == fetch_offset("g", "src-0", member_id="C1", member_epoch=2)
     me = reading(*BOTH)
     me, request = send(me)
-    assert request == Fetch(FROM_THE_START, 2, read_committed=True, wait=False)
+    assert request == Fetch(FROM_THE_START, 2, read_committed=True, max_wait_ms=0)
 
 
 def test_an_empty_answer_lets_the_partitions_of_other_leaders_have_their_turn_until_all_rest():

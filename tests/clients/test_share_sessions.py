@@ -99,7 +99,7 @@ def asked_both(**changes):
 
 def test_each_broker_is_asked_in_its_turn_in_a_session_of_its_own():
     first, me = sends(polls(reader()), HERE)
-    assert (first.names, first.session_epoch, first.wait) == (("src-0",), 0, False)
+    assert (first.names, first.session_epoch, first.max_wait_ms) == (("src-0",), 0, 0)
     second, me = sends(has(me, "src-0"), THERE)
     assert (second.names, second.session_epoch) == (("src-1",), 0)
     me = has(me, "src-1")
@@ -399,7 +399,7 @@ def read_at_both():
 
 def test_one_broker_that_leads_everything_is_asked_once_and_may_wait():
     request, me = asks_all(polls(in_session()), HERE, *BOTH)
-    assert (request.partitions, request.wait) == (bare(*BOTH), True)
+    assert (request.partitions, request.max_wait_ms) == (bare(*BOTH), 500)
     assert (request.forgotten, me.asking) == ((), ())
     assert me.sessions.told == ((HERE, BOTH),)
     me = tells(me, part("src-1", 40), part("src-0", 7))
@@ -420,7 +420,7 @@ def test_where_it_waited_in_vain_the_same_broker_is_asked_again_at_once():
 
 def test_two_brokers_are_asked_without_waiting_and_rest_when_neither_has_anything():
     request, me = asks_all(polls(in_session()))
-    assert (request.partitions, request.wait, me.asking) == (bare("src-0"), False, ("src-1",))
+    assert (request.partitions, request.max_wait_ms, me.asking) == (bare("src-0"), 0, ("src-1",))
     me = tells(me)
     assert me.to_send.names == ("src-1",)
     request, me = asks_all(me, THERE, "src-1")

@@ -159,7 +159,7 @@ def test_a_topic_that_may_not_be_seen_has_no_id() -> None:
     assert OUTPUT_ID not in repr(hidden)
 
 
-FETCH = fetches("M1", 1, "src-0", 1, further=("other-0", "src-1"), wait=False)
+FETCH = fetches("M1", 1, "src-0", 1, further=("other-0", "src-1"), max_wait_ms=0)
 
 
 def test_a_share_fetch_goes_on_with_the_partitions_that_may_be_read() -> None:
@@ -167,7 +167,7 @@ def test_a_share_fetch_goes_on_with_the_partitions_that_may_be_read() -> None:
     assert isinstance(left, ShareFetch)
     assert left.names == ("other-0",)
     assert without(FETCH, ("other",)) == fetches(
-        "M1", 1, "src-0", 1, further=("src-1",), wait=False
+        "M1", 1, "src-0", 1, further=("src-1",), max_wait_ms=0
     )
     answer = add_topic_errors(fetch_response(Errors.NONE, "other-0"), FETCH, ("src",))
     assert answer == fetch_response(Errors.NONE, "other-0", refused=("src-0", "src-1"))

@@ -113,9 +113,9 @@ def test_with_two_brokers_each_is_asked_for_its_own_and_none_waits() -> None:
     both = third.but(applications=(app.but(further_sources=("src-1", "src-2")),))
     _, events = run(both, *POLL, *POLL)
     asked = [m for m in list_sent(events, ShareFetch) if isinstance(m, ShareFetch)]
-    assert [(m.names, m.wait) for m in asked[:2]] == [
-        (("src-0", "src-1"), False),
-        (("src-2",), False),
+    assert [(m.names, m.max_wait_ms) for m in asked[:2]] == [
+        (("src-0", "src-1"), 0),
+        (("src-2",), 0),
     ]
     answers = [
         m for m in list_sent(events, ShareFetchResponse) if isinstance(m, ShareFetchResponse)

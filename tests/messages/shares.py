@@ -31,12 +31,12 @@ def fetches(
     *said: AcknowledgementBatch,
     group_id: str = "g1",
     further: tuple[str, ...] = (),
-    wait: bool = True,
+    max_wait_ms: int = 500,
     mode: int = BATCH_OPTIMIZED,
 ) -> ShareFetch:
     """A ShareFetch of a partition with its acknowledgements, and of further ones without."""
     parts = (PartitionAcknowledgements(partition, said), *map(PartitionAcknowledgements, further))
-    return ShareFetch(group_id, member_id, epoch, parts, most, mode, wait)
+    return ShareFetch(group_id, member_id, epoch, parts, most, mode, max_wait_ms)
 
 
 def acknowledges(

@@ -17,7 +17,7 @@ from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.cluster import acls
 from kipviz.messages.groups.groups import TxnOffsetCommit
 from kipviz.messages.logs.list_offsets import ListOffsets, ListOffsetsPartition
-from kipviz.messages.logs.producing import Fetch, PartitionProduceData, Produce
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import AcknowledgeType, ShareFetch
 from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
@@ -36,8 +36,6 @@ def as_encoded(message: Message, around: Around) -> Message:
             # The number is the header's, which a connection counts. Records are encoded without their headers.
             plain = message.but(correlation_id=0)
             return plain.but(partition_data=tuple(map(_without_headers, plain.partition_data)))
-        case Fetch():
-            return message.but(wait=True)  # MaxWaitMs is always fetch.max.wait.ms
         case InitProducerIdOfGroup():
             return message.but(
                 producer_id=-1, producer_epoch=-1
@@ -150,7 +148,7 @@ def made_valid(message: Message) -> Message:
         case ListOffsets():
             return message.but(partitions=tuple(map(_valid_place, message.partitions)))
         case ShareFetch(max_records=0):
-            return message.but(wait=True)  # that it does not wait is in no field
+            return message.but(max_wait_ms=500)  # it is sent with 0, whatever it says
         case _:
             return message
 

@@ -178,7 +178,8 @@ def test_what_the_model_does_not_carry_is_marked() -> None:
     told = {s.path: s.told for s in bytes_of(message, AROUND).spans}
     assert told["FetchRequest.IsolationLevel"]
     assert told["FetchRequest.Topics[].Partitions[].FetchOffset"]
-    for name in ("MaxWaitMs", "MinBytes", "MaxBytes", "SessionId", "RackId"):
+    assert told["FetchRequest.MaxWaitMs"]
+    for name in ("MinBytes", "MaxBytes", "SessionId", "RackId"):
         assert not told[f"FetchRequest.{name}"]
     assert not told["RequestHeader.CorrelationId"]
     found = body(message)

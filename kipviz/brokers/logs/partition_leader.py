@@ -326,7 +326,7 @@ def _serve(me: PartitionLeader, on: Context) -> Effects[PartitionLeader]:
     replies, parked = [], []
     for fetch in me.parked:
         read = _read(me, fetch.request, on)
-        if read.records or not fetch.request.wait:
+        if read.records or not fetch.request.max_wait_ms:
             replies.append(Reply(fetch.reply_to, FetchResponse((read,))))
         else:
             parked.append(fetch)

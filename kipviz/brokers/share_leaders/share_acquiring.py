@@ -91,7 +91,7 @@ def serve(me: SharePartition, on: Context) -> Effects[SharePartition]:
             me, followed = log_start_moved(me, on.log(me.partition).start_offset)
             events += followed
         if catch.nothing and not parked.acknowledge_error and request.max_records > 0:
-            if request.wait and not catch.too_early:
+            if request.max_wait_ms and not catch.too_early:
                 continue
             if len(request.partitions) > 1:
                 following = request.but(partitions=request.partitions[1:])

@@ -88,7 +88,7 @@ def on_share_fetch(
         return reject(checks)
     me, session = share_sessions.after(me, request, reply_to, on)
     checks += session
-    if error_of(checks) is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
+    if error_of(checks) is Errors.SHARE_SESSION_LIMIT_REACHED and request.max_wait_ms:
         return share_sessions.keep_waiting(me, request, reply_to).after(checks)
     if error_of(checks) is not Errors.NONE:
         return reject(checks)

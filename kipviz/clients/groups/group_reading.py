@@ -38,6 +38,7 @@ from kipviz.messages.logs.list_offsets import ListOffsetsResponse
 from kipviz.messages.logs.producing import Fetch, FetchPartition, FetchResponse, PartitionData
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
+from kipviz.settings.consumer_configs import FETCH_MAX_WAIT_MS
 
 # The OffsetFetch versions that first ask for stable offsets, and that first name the member.
 FIRST_STABLE, FIRST_WITH_MEMBER = 7, 9
@@ -76,7 +77,8 @@ def next_read(me: RegularConsumer, who: tuple[str, int] = NOBODY) -> Message | N
     wanted = tuple(FetchPartition(p, mine.positions[p]) for p in mine.owned if p not in ended)
     if not wanted:
         return None
-    return Fetch(wanted, me.fetcher.max_records, read_committed=committed, wait=mine.user_assigned)
+    wait_ms = FETCH_MAX_WAIT_MS.default if mine.user_assigned else 0
+    return Fetch(wanted, me.fetcher.max_records, committed, wait_ms)
 
 
 def _ask_for_offset(me: RegularConsumer, partition: str, who: tuple[str, int]) -> Message:

@@ -32,6 +32,7 @@ from kipviz.messages.shares.share_groups import (
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
+from kipviz.settings.consumer_configs import FETCH_MAX_WAIT_MS
 
 FINAL_EPOCH = -1
 SESSION_ERRORS = (Errors.SHARE_SESSION_NOT_FOUND, Errors.INVALID_SHARE_SESSION_EPOCH)
@@ -112,7 +113,7 @@ def _sent_by_session(
         session_epoch=sessions.epoch,
         partitions=said.partitions,
         forgotten=said.forgotten,
-        wait=len(mine) == len(me.subscription.assigned),
+        max_wait_ms=_wait_ms(leads_all=len(mine) == len(me.subscription.assigned)),
     )
     sessions = sessions.but(asked=mine[0]).with_told(broker, mine)
     me = me.but(asking=left, sessions=sessions, acknowledging=requests.but(owed=said.others))
@@ -253,7 +254,7 @@ def _answered_by_session(
     if not me.records and any(part.error in NOT_ALLOWED for part in answer.responses):
         refused = request_error(ShareFetch, Errors.TOPIC_AUTHORIZATION_FAILED)
         return me.but(done=True, error=refused, asking=())
-    if request.wait and not me.current_fetch.beside:
+    if request.max_wait_ms and not me.current_fetch.beside:
         return _again(me)
     fetch = me.current_fetch.but(delivered_by=broker)
     return _ask_the_rest(me.but(partition=me.sessions.asked, current_fetch=fetch))
@@ -412,8 +413,13 @@ def _fetch(
         (PartitionAcknowledgements(first, said), *map(PartitionAcknowledgements, further)),
         me.max_records,
         me.acquire_mode,
-        not me.subscription.has_several,
+        _wait_ms(leads_all=not me.subscription.has_several),
     )
+
+
+def _wait_ms(*, leads_all: bool) -> int:
+    """Return how long a broker may wait for records: only the leader of all partitions that are fetched waits."""
+    return FETCH_MAX_WAIT_MS.default if leads_all else 0
 
 
 def _turn(me: ShareConsumer, *, stays: bool) -> tuple[str, ...]:

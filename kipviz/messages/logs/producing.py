@@ -8,6 +8,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.records.batches import DataRecord
+from kipviz.settings.consumer_configs import FETCH_MAX_WAIT_MS
 
 ACKS_ALL = -1  # acks=all
 ACKS_NONE = 0
@@ -87,8 +88,8 @@ class FetchPartition(Value, frozen=True):
 class Fetch(Message, frozen=True):
     """A consumer fetches records from partitions that one broker leads: up to `max_records` from each.
 
-    Without `wait` it is answered at once, even without records (MaxWaitMs 0). NOT MODELLED: fetch sessions, followers'
-    fetches, sizes in bytes.
+    Without records the leader waits for them, unless `max_wait_ms` is 0. NOT MODELLED: fetch sessions, followers'
+    fetches, sizes in bytes; that the wait ends after that time (the listener of a served cluster does that).
     """
 
     API_KEY: ClassVar[int] = 1
@@ -96,7 +97,7 @@ class Fetch(Message, frozen=True):
     partitions: tuple[FetchPartition, ...]
     max_records: int
     read_committed: bool
-    wait: bool = True
+    max_wait_ms: int = FETCH_MAX_WAIT_MS.default
 
 
 class FetchedRecord(Value, frozen=True):

@@ -11,6 +11,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import FetchedRecord
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.transactions import PartitionResult
+from kipviz.settings.consumer_configs import FETCH_MAX_WAIT_MS
 
 
 class AcknowledgeType(IntEnum):
@@ -57,7 +58,7 @@ class ShareFetch(Message, frozen=True):
     Epoch 0 opens a share session, n > 0 continues, -1 closes. With `max_records` 0 it fetches none: the request closes
     the session or renews locks. It fetches from all partitions of the session. `partitions` are those that it adds to
     the session, and those with acknowledgements; `forgotten` are removed from the session, also with acknowledgements.
-    Without `wait` it is answered at once, even without records (MaxWaitMs 0).
+    Without records the leader waits for them, unless `max_wait_ms` is 0. A request for no records is sent with 0.
     A consumer that is not `by_session` in its cluster's spec names all partitions each time. Its request fetches from
     the first one, and if that has no records, from the next; the response has records of one.
     NOT MODELLED: min and max bytes, and so how those are divided among partitions (PartitionMaxBytesStrategy).
@@ -72,7 +73,7 @@ class ShareFetch(Message, frozen=True):
     partitions: tuple[PartitionAcknowledgements, ...]
     max_records: int
     acquire_mode: int = BATCH_OPTIMIZED
-    wait: bool = True
+    max_wait_ms: int = FETCH_MAX_WAIT_MS.default
     forgotten: tuple[str, ...] = ()
 
     @property

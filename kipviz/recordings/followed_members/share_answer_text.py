@@ -31,6 +31,7 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Said, by_id, error_name, error_named
 from kipviz.recordings.replayed_roles.request_fields import decode_request
 from kipviz.records.batches import Batch
+from kipviz.settings.consumer_configs import FETCH_MAX_WAIT_MS
 
 STATES = ("READ_SHARE_GROUP_STATE", "WRITE_SHARE_GROUP_STATE")
 # The version of ShareFetch from which on a request may renew locks, and the fields that must be 0 then (KIP-1222).
@@ -104,7 +105,9 @@ def about_partition(
     parts = (PartitionAcknowledgements(partition, acknowledgements),)
     if isinstance(message, ShareAcknowledge):
         return message.but(partitions=parts)
-    return message.but(partitions=parts, max_records=most, wait=True, forgotten=())
+    return message.but(
+        partitions=parts, max_records=most, max_wait_ms=FETCH_MAX_WAIT_MS.default, forgotten=()
+    )
 
 
 def asked_partition(message: ShareFetch | ShareAcknowledge) -> str:

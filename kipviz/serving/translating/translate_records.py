@@ -250,8 +250,8 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
             topics.append(named | {"Partitions": tuple(found)})
         return {"Responses": tuple(topics)}
 
-    wait_ms = said["MaxWaitMs"] if message.wait else 0
-    return Asked((message.but(wait=False),) if known else (), answer, ready, wait_ms)
+    asked = (message.but(max_wait_ms=0),) if known else ()
+    return Asked(asked, answer, ready, message.max_wait_ms)
 
 
 def _error_of_named(error: int) -> int:

@@ -130,7 +130,7 @@ def share_fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     _check_types(request.said["Topics"])
     said, desk = request.said, request.desk
     who = (message.group_id, message.member_id)
-    asked = as_written(request, (message.but(wait=False),))
+    asked = as_written(request, (message.but(max_wait_ms=0),))
 
     def answer(replies: Replies) -> Struct | None:
         found = asked.answer(replies)

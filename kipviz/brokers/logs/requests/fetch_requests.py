@@ -44,7 +44,7 @@ def on_fetch(
         made += (report_value("partition", each.partition), *checks)
         error = error_of(checks)
         if error is Errors.NONE:
-            alone = AskedOfOne(reply_to, request.but(partitions=(each,), wait=False))
+            alone = AskedOfOne(reply_to, request.but(partitions=(each,), max_wait_ms=0))
             calls.append(LocalCall(Role.PARTITION_LEADER, each.partition, alone))
         else:
             result = PartitionData(each.partition, error)

@@ -18,7 +18,6 @@ from kipviz.records.batches import DataRecord
 from kipviz.records.placement import index_of
 from kipviz.settings.consumer_configs import (
     FETCH_MAX_BYTES,
-    FETCH_MAX_WAIT_MS,
     FETCH_MIN_BYTES,
     MAX_PARTITION_FETCH_BYTES,
 )
@@ -187,6 +186,7 @@ def _fetch(m: model.Fetch, around: Around) -> Struct:
         for each in m.partitions
     )
     return {
+        "MaxWaitMs": m.max_wait_ms,
         "IsolationLevel": int(m.read_committed),
         "Topics": around.by_topic_ids(wanted, "Partitions"),
     }
@@ -198,7 +198,8 @@ def _decode_fetch(fields: Struct, incoming: Incoming) -> tuple[model.Fetch, ...]
         tuple(model.FetchPartition(partition, part["FetchOffset"]) for partition, part in parts),
         incoming.max_records,
         bool(fields.get("IsolationLevel", 0)),
-        fields["MaxWaitMs"] > 0 and fields["MinBytes"] > 0,
+        # With MinBytes 0 there is nothing to wait for.
+        max(fields["MaxWaitMs"], 0) if fields["MinBytes"] > 0 else 0,
     )
     return (message,)
 
@@ -238,7 +239,6 @@ APIS = (
             FETCH_REQUEST,
             _fetch,
             {
-                "FetchRequest.MaxWaitMs": FETCH_MAX_WAIT_MS.fixed,
                 "FetchRequest.MinBytes": FETCH_MIN_BYTES.fixed,
                 "FetchRequest.MaxBytes": FETCH_MAX_BYTES.fixed,
                 "FetchRequest.SessionEpoch": (0, "a first full fetch"),

@@ -141,6 +141,7 @@ def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
         "ShareSessionEpoch": m.session_epoch,
         "IsRenewAck": renews(every),
         "Topics": acknowledged_topics(every, around),
+        "MaxWaitMs": m.max_wait_ms,
         "MaxRecords": m.max_records,
         "BatchSize": m.max_records,
         "ShareAcquireMode": m.acquire_mode,
@@ -151,8 +152,6 @@ def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
             lambda topic, each: {"TopicId": around.topic_id(topic), "Partitions": each},
         )
         asked |= {"ForgottenTopicsData": forgotten}
-    if not m.wait:
-        asked |= {"MaxWaitMs": 0}
     if m.max_records == 0:
         asked |= {"MaxWaitMs": 0, "MinBytes": 0, "MaxBytes": 0}
     return asked
@@ -170,7 +169,7 @@ def _decode_share_fetch(fields: Struct, incoming: Incoming) -> tuple[model.Share
         most,
         mode,
         # A request for no records does not wait, whatever it asks for.
-        most == 0 or fields["MaxWaitMs"] > 0,
+        FETCH_MAX_WAIT_MS.default if most == 0 else max(fields["MaxWaitMs"], 0),
         incoming.partitions_of(fields.get("ForgottenTopicsData", ())),
     )
     return (message,)
@@ -209,7 +208,6 @@ APIS = (
             SHARE_FETCH_REQUEST,
             _share_fetch,
             {
-                "ShareFetchRequest.MaxWaitMs": FETCH_MAX_WAIT_MS.fixed,
                 "ShareFetchRequest.MinBytes": FETCH_MIN_BYTES.fixed,
                 "ShareFetchRequest.MaxBytes": FETCH_MAX_BYTES.fixed,
             },
