@@ -11,9 +11,12 @@ coordinator gets it.
 
 from __future__ import annotations
 
-from kipviz.brokers.authorizer import seen
-from kipviz.brokers.checks import Check, report_value
+from collections.abc import Iterator
+
+from kipviz.brokers.authorizer import refusal, seen
+from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, report_value
 from kipviz.brokers.context import (
+    NOBODY,
     Context,
     Effects,
     LocalCall,
@@ -38,7 +41,17 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.apis.api import COORDINATOR_OF, Role, leading_role
 from kipviz.messages.apis.rights import Resource
-from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.cluster.coordinators import (
+    GROUP,
+    OF_SHARES,
+    SHARE,
+    TRANSACTION,
+    Coordinator,
+    FindCoordinator,
+    FindCoordinatorResponse,
+    is_lookup_of_several,
+    is_share_key,
+)
 from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import ListGroups, ListGroupsResponse
@@ -140,22 +153,63 @@ def on_metadata(
     return Effects(me, replies=(answer,), checks=checks)
 
 
+# What coordinates each type of key, and the internal topic that holds its keys.
+_COORDINATES = {
+    GROUP: ("group coordinator", CONSUMER_OFFSETS),
+    TRANSACTION: ("transaction coordinator", TRANSACTION_STATE),
+    SHARE: ("share coordinator", SHARE_GROUP_STATE),
+}
+
+
 @takes(FindCoordinator)
 def on_find_coordinator(
     me: KafkaApis, request: FindCoordinator, reply_to: ReplyTo, on: Context
 ) -> Effects[KafkaApis]:
-    """Return the broker that coordinates a transactional id.
+    """Return the brokers that coordinate groups, transactional ids or share-partitions.
 
-    WHEN: a client looks for the coordinator of its transactions. CHECKS: that the partition to which the id hashes has
-    a leader. DOES: nothing. ANSWERS: at once.
-    Clause: KIP-98 "Data Flow", step 1; KafkaApis.getCoordinator.
+    WHEN: a client looks for coordinators. CHECKS: for each key that the partition to which it hashes has a leader; the
+    type of the keys, and the form of a share-partition's key; of several keys also whether the sender is authorized for
+    each. DOES: nothing. ANSWERS: at once, with an error of its own for each key.
+    Clause: KIP-98 "Data Flow", step 1; KIP-699 (several keys); KafkaApis.getCoordinator.
     """
-    name = request.transactional_id
-    node = on.image.leader_of(on.image.home_of_transactions(name))
+    found: list[Coordinator] = []
+    made: Checks = ()
+    for key in request.coordinator_keys:
+        node = _coordinator_of(request.key_type, key, on)
+        checks = _lookup_checks(request, key, node, reply_to.source, on)
+        made += checks
+        error = error_of(checks)
+        found.append(Coordinator(key, error, NOBODY if error else node))
+    answer = FindCoordinatorResponse(tuple(found))
+    return Effects(me, replies=(Reply(reply_to, answer),), checks=made)
+
+
+def _coordinator_of(key_type: int, key: str, on: Context) -> int:
+    """Return the leader of the partition that holds a key, -1 without one or for an unknown type."""
+    if key_type == TRANSACTION:
+        return on.image.leader_of(on.image.home_of_transactions(key))
+    if key_type not in _COORDINATES:
+        return NOBODY
+    _, topic = _COORDINATES[key_type]
+    return on.image.leader_of(on.image.home_of(topic, key))
+
+
+@in_order
+def _lookup_checks(
+    request: FindCoordinator, key: str, node: int, source: str, on: Context
+) -> Iterator[Check]:
+    """Check one key of a lookup: the right, the form, and that there is a coordinator."""
+    if is_lookup_of_several(request) and on.image.acls is not None:
+        error = refusal(on.image.acls, source, request.but(coordinator_keys=(key,)))
+        yield report_value("key", key)
+        yield Check("rights", source, error is Errors.NONE, error)
+    kind, known = request.key_type, request.key_type in _COORDINATES
+    if not known or (kind == SHARE and request.spoken < OF_SHARES):
+        yield compare("type of the keys", kind, None, False, Errors.INVALID_REQUEST)
+    if kind == SHARE:
+        yield compare("share-partition", key, None, is_share_key(key), Errors.INVALID_REQUEST)
     error = Errors.COORDINATOR_NOT_AVAILABLE if node < 0 else Errors.NONE
-    told = FindCoordinatorResponse(error, name, node)
-    checks = (Check("transaction coordinator", name, node, error),)
-    return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
+    yield Check(_COORDINATES[kind][0] if known else "coordinator", key, node, error)
 
 
 @takes(WriteTxnMarkers)

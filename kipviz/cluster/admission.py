@@ -20,6 +20,7 @@ from kipviz.cluster.world import RoleKey
 from kipviz.core.values import Value
 from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import api_of, reject_request
+from kipviz.messages.cluster.coordinators import is_lookup_of_several
 from kipviz.messages.cluster.features import SHARE_GROUP_LEVEL
 from kipviz.messages.cluster.releases import knows
 from kipviz.messages.cluster.topic_deletion import DeleteTopics
@@ -87,10 +88,9 @@ def admit(
 
 
 def _is_checked_in_parts(message: Message) -> bool:
-    """Return whether KafkaApis checks the right to each of several groups, or transactional ids, on its own."""
-    return names_several(message) or (
-        isinstance(message, DescribeTransactions) and has_several_parts(message)
-    )
+    """Return whether KafkaApis checks the right to each of several groups, transactional ids or keys on its own."""
+    described = isinstance(message, DescribeTransactions) and has_several_parts(message)
+    return described or names_several(message) or is_lookup_of_several(message)
 
 
 def _unchecked_topics(

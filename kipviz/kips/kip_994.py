@@ -27,7 +27,7 @@ KIP = Kip(
             SIMPLIFIED,
             "brokers.transactions.administration.on_describe_transactions",
             "kip-994-who-takes-long",
-            BROKER + "where_records_carry_their_time_an_operator_is_told_it",
+            "views/test_stamps.py::test_an_operator_is_told_times_in_words_and_in_bytes",
             note="only where records have timestamps (stamps)",
             page="65-operators-and-symptoms",
         ),

@@ -6,6 +6,7 @@ A new row of an API adds a line to `KAFKA_APIS`, and an example to `REQUESTS` if
 from __future__ import annotations
 
 from kipviz.messages.apis.catalogue import APIS
+from kipviz.messages.apis.cluster.coordinators import OF_GROUPS, OF_SHARE_PARTITIONS
 from kipviz.messages.apis.groups.offset_fetch import OF_ALL_TOPICS
 from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Need
@@ -26,7 +27,7 @@ from kipviz.messages.cluster.configs import (
     DescribeConfigsResource,
     IncrementalAlterConfigs,
 )
-from kipviz.messages.cluster.coordinators import FindCoordinator
+from kipviz.messages.cluster.coordinators import GROUP, SHARE, TRANSACTION, FindCoordinator
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.cluster.topic_creation import (
     CreatableTopic,
@@ -107,6 +108,8 @@ KAFKA_APIS = {
     "ListOffsets": "DESCRIBE TOPIC each",
     "Metadata": "DESCRIBE TOPIC each",
     "FindCoordinator": "DESCRIBE TRANSACTIONAL_ID",
+    OF_GROUPS: "DESCRIBE GROUP",
+    OF_SHARE_PARTITIONS: "CLUSTER_ACTION CLUSTER",
     "OffsetCommit": "READ GROUP; READ TOPIC each",
     "OffsetFetch": "DESCRIBE GROUP; DESCRIBE TOPIC",
     "OffsetDelete": "DELETE GROUP; READ TOPIC",
@@ -173,7 +176,7 @@ REQUESTS: dict[str, Message] = {
         OffsetCommit("g", "m", 1, (GroupOffset("out-0", 1),)),
         TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),
         ConsumerGroupHeartbeat("g", "m", 1, ("out",)),
-        FindCoordinator("t"),
+        FindCoordinator(TRANSACTION, ("t",)),
         JoinGroup("g", "m", "c", Subscription(("src",))),
         SyncGroup("g", 1, "m"),
         Heartbeat("g", 1, "m"),
@@ -209,6 +212,8 @@ REQUESTS: dict[str, Message] = {
 }
 REQUESTS[NAMELESS] = InitProducerId(None)
 REQUESTS[OF_A_PLAIN_ONE] = Produce("", (PartitionProduceData("out-0", 9, 0, 0, ()),))
+REQUESTS[OF_GROUPS] = FindCoordinator(GROUP, ("g",))
+REQUESTS[OF_SHARE_PARTITIONS] = FindCoordinator(SHARE, ("g:T:0",))
 REQUESTS[OF_ALL_TOPICS] = fetch_all("g")
 REQUESTS[OF_A_CLIENT] = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),), version=3)
 

@@ -25,6 +25,7 @@ from kipviz.core.table import Table
 from kipviz.designs.options.options import STATUSES
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis import catalogue
+from kipviz.messages.apis.cluster.coordinators import OF_GROUPS, OF_SHARE_PARTITIONS
 from kipviz.messages.apis.groups.offset_fetch import OF_ALL_TOPICS
 from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Operation, Resource
@@ -69,7 +70,8 @@ def refusal_of(name, *acls, source="app-1/producer"):
 
 
 def test_every_request_that_a_broker_handles_is_in_the_table():
-    versions = (OF_A_CLIENT, OF_A_PLAIN_ONE, OF_ALL_TOPICS, NAMELESS)
+    versions = {OF_A_CLIENT, OF_A_PLAIN_ONE, OF_ALL_TOPICS, NAMELESS}
+    versions |= {OF_GROUPS, OF_SHARE_PARTITIONS}
     assert set(NEEDS) == {*versions, *(cls.__name__ for cls in HANDLERS)}
 
 
@@ -150,6 +152,7 @@ def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_ser
     everywhere = {"WriteTxnMarkers", "ListGroups", "DescribeAcls", "CreateAcls", "DeleteAcls"}
     everywhere |= {"CreateTopics", "CreatePartitions", "DeleteTopics", "DeleteRecords"}
     everywhere |= {"Metadata", "FindCoordinator", "DescribeConfigs", "IncrementalAlterConfigs"}
+    everywhere |= {OF_GROUPS, OF_SHARE_PARTITIONS}
     if name in everywhere | {"ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
         with pytest.raises(AssertionError, match="is for every broker"):
             rejections.reject_not_leader(request(name))

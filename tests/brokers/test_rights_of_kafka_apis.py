@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import authorizer as a
-from kipviz.brokers import kafka_apis
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.groups import group_administration, share_administration
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.membership import share_group
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.membership.share_group import ShareGroup
@@ -28,7 +26,12 @@ from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Need, Operation, Resource
-from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.cluster.coordinators import (
+    TRANSACTION,
+    Coordinator,
+    FindCoordinator,
+    FindCoordinatorResponse,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import ConsumerGroupDescribe
 from kipviz.messages.groups.groups import TxnOffsetCommit
@@ -46,7 +49,6 @@ from kipviz.messages.transactions.transactions import (
     InitProducerIdResponse,
     TxnPartitions,
 )
-from kipviz.records.placement import partition_for
 from tests.brokers.rights_table import KAFKA_APIS, NEEDS
 from tests.clients.parts import (
     begin_transaction,
@@ -152,15 +154,11 @@ def test_a_group_is_described_to_whoever_may_describe_what_its_members_have(
 
 # -- FindCoordinator ----------------------------------------------------------------------------
 
+FIND = FindCoordinator(TRANSACTION, ("t",))
 
-def test_any_broker_says_who_coordinates_a_name_or_that_nobody_does() -> None:
-    home = f"__transaction_state-{partition_for('t', 50)}"
-    desk = Desk(kafka_apis, KafkaApis(), leaders={home: 7})
-    found = desk.ask(kafka_apis.on_find_coordinator, FindCoordinator("t"))
-    assert found == FindCoordinatorResponse(Errors.NONE, "t", 7)
-    desk.leaders = {}
-    nobody = desk.ask(kafka_apis.on_find_coordinator, FindCoordinator("t"))
-    assert nobody == FindCoordinatorResponse(Errors.COORDINATOR_NOT_AVAILABLE, "t")
+
+def coordinator_response(error: Errors, node: int = -1) -> FindCoordinatorResponse:
+    return FindCoordinatorResponse((Coordinator("t", error, node),))
 
 
 def asks(me):
@@ -169,14 +167,12 @@ def asks(me):
 
 def looking() -> Producer:
     me, request = asks(init_transactions(producer_of("app-1/producer", "t", finds=True)))
-    assert request == FindCoordinator("t")
+    assert request == FIND
     return me
 
 
 def ready() -> Producer:
-    me, request = asks(
-        producer.on_response(looking(), FindCoordinatorResponse(Errors.NONE, "t", 1))
-    )
+    me, request = asks(producer.on_response(looking(), coordinator_response(Errors.NONE, 1)))
     assert isinstance(request, InitProducerId)
     return producer.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 0))
 
@@ -192,25 +188,25 @@ def test_a_producer_looks_for_its_coordinator_once_and_then_asks_it() -> None:
 
 def test_who_may_not_know_its_coordinator_is_at_its_end() -> None:
     """TransactionManager.FindCoordinatorHandler: fatalError()."""
-    me = producer.on_response(looking(), FindCoordinatorResponse(ID, "t"))
+    me = producer.on_response(looking(), coordinator_response(ID))
     assert (me.manager.state, str(me.error)) == (S.FATAL_ERROR, f"FindCoordinator: {ID.name}")
 
 
 def test_without_a_coordinator_it_asks_again_and_the_request_behind_waits() -> None:
     gone = Errors.COORDINATOR_NOT_AVAILABLE
-    me = producer.on_response(looking(), FindCoordinatorResponse(gone, "t"))
-    assert asks(me)[1] == FindCoordinator("t")
+    me = producer.on_response(looking(), coordinator_response(gone))
+    assert asks(me)[1] == FIND
     assert len(me.manager.queue) == 1
     again = producer.on_disconnected(looking(), 1)
-    assert (asks(again)[1], len(again.manager.queue)) == (FindCoordinator("t"), 1)
+    assert (asks(again)[1], len(again.manager.queue)) == (FIND, 1)
 
 
 def test_a_coordinator_that_is_none_any_more_is_looked_for_anew() -> None:
     me, _ = asks(ending())
     moved = producer.on_response(me, EndTxnResponse(Errors.NOT_COORDINATOR))
-    assert asks(moved)[1] == FindCoordinator("t")
+    assert asks(moved)[1] == FIND
     lost = producer.on_disconnected(me, 1)
-    assert asks(lost)[1] == FindCoordinator("t")
+    assert asks(lost)[1] == FIND
 
 
 def test_the_groups_coordinator_is_another_one_and_forgets_nobody() -> None:

@@ -8,7 +8,11 @@ from kipviz.clients.sending import producer as clients
 from kipviz.clients.timers import SenderBackOff, ShortSenderBackOff, rest_ms
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.producer_state import ProducerState
-from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.cluster.coordinators import (
+    Coordinator,
+    FindCoordinator,
+    FindCoordinatorResponse,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
@@ -154,7 +158,7 @@ def test_a_coordinator_whose_connection_broke_is_looked_for_again(found, broker,
         assert me.manager.on_wire == end
         return
     me, _ = goes_out(me, FindCoordinator)
-    me = clients.on_response(me, FindCoordinatorResponse(Errors.NONE, "t", 3))
+    me = clients.on_response(me, FindCoordinatorResponse((Coordinator("t", Errors.NONE, 3),)))
     assert clients.next_request(me) == end
 
 

@@ -52,6 +52,7 @@ OF_ROLES: dict[str, str] = {
     "DeleteShareGroupState": "CONCURRENT_TRANSACTIONS COORDINATOR_NOT_AVAILABLE",
     "DescribeProducers": "UNKNOWN_TOPIC_OR_PARTITION",
     "EndTxn": "INVALID_REQUEST UNKNOWN_SERVER_ERROR",
+    "FindCoordinator": "INVALID_REQUEST",
     "InitProducerId": "COORDINATOR_NOT_AVAILABLE",
     "InitializeShareGroupState": "COORDINATOR_NOT_AVAILABLE",
     "ListGroups": "COORDINATOR_LOAD_IN_PROGRESS",

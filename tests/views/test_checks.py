@@ -246,9 +246,9 @@ def reports_alone(kind: type[Message]) -> bool:
 
 
 def make_blank(kind: Any) -> Any:
-    """A value of a message's field: an array of structures has one, and everything else is empty."""
+    """A value of a message's field: an array has one element, and everything else is empty."""
     origin, inside = get_origin(kind), get_args(kind)
-    if origin is tuple and inside and hasattr(inside[0], "__struct_fields__"):
+    if origin is tuple and inside:
         return (make_blank(inside[0]),)
     if hasattr(kind, "__struct_fields__"):
         hints = get_type_hints(kind)

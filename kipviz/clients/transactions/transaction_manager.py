@@ -30,7 +30,11 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.apis.client_errors import NOT_ALLOWED
-from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.cluster.coordinators import (
+    TRANSACTION,
+    FindCoordinator,
+    FindCoordinatorResponse,
+)
 from kipviz.messages.cluster.features import (
     LAST_ADD_PARTITIONS,
     LAST_END_TXN,
@@ -351,7 +355,7 @@ def _finding_first(me: TransactionManager, request: Message | None) -> Message |
     """
     if request is None or not me.finds or me.found or not _is_for_coordinator(request):
         return request
-    return FindCoordinator(me.transactional_id)
+    return FindCoordinator(TRANSACTION, (me.transactional_id,))
 
 
 def _is_for_coordinator(request: Message) -> bool:

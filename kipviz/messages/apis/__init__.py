@@ -7,6 +7,6 @@ rows. `catalogue.py` has all of them. The handlers of requests are in `brokers`,
 (`cluster.dispatch`), its rights, its rejection, its legal errors, what a release supports, its clause and its words, and
 the requests of a served cluster (`serving.translating.apis`, which adds the answers that need more than the reply).
 The requests of a judged log are decoded by them, too, but for three that `recordings.replayed_roles` reads itself: a
-log has no batches of a Produce, a Fetch has its session's partitions, and FindCoordinator also asks for groups. No
-response is decoded here: `recordings` compares the fields of a recorded one.
+log has no batches of a Produce, a Fetch has its session's partitions, and each key of a FindCoordinator is compared
+with its place alone. No response is decoded here: `recordings` compares the fields of a recorded one.
 """

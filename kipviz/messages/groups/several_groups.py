@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, TypeGuard, assert_never, get_args
 
+from kipviz.messages.cluster.coordinators import GROUP, FindCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import (
     ConsumerGroupDescribe,
@@ -74,6 +75,8 @@ def named_groups(message: object) -> tuple[str, ...]:
     """Return the groups that any message names: in its array, or the one that it is about."""
     if isinstance(message, OfGroups):
         return groups_of(message)
+    if isinstance(message, FindCoordinator):
+        return message.coordinator_keys if message.key_type == GROUP else ()
     group_id: str | None = getattr(message, "group_id", None)
     return () if group_id is None else (group_id,)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kipviz.core.values import Value
+from kipviz.messages.cluster.coordinators import TRANSACTION, FindCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.admin import DescribeTransactions
@@ -124,6 +125,8 @@ def named_transactions(message: object) -> tuple[str, ...]:
         return tuple(each.transactional_id for each in message.transactions)
     if isinstance(message, DescribeTransactions):
         return message.transactional_ids
+    if isinstance(message, FindCoordinator):
+        return message.coordinator_keys if message.key_type == TRANSACTION else ()
     name: str | None = getattr(message, "transactional_id", None)
     return () if name is None else (name,)
 

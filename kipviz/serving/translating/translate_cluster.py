@@ -9,8 +9,13 @@ import re
 from collections.abc import Iterable
 
 from kipviz.brokers.context import NOBODY
-from kipviz.messages.apis.cluster.coordinators import GROUP, OF_SEVERAL_KEYS, TRANSACTION
-from kipviz.messages.cluster.coordinators import FindCoordinatorResponse
+from kipviz.messages.cluster.coordinators import (
+    GROUP,
+    OF_SEVERAL_KEYS,
+    SHARE,
+    TRANSACTION,
+    FindCoordinatorResponse,
+)
 from kipviz.messages.cluster.features import Features
 from kipviz.messages.cluster.metadata import Metadata, MetadataResponse
 from kipviz.messages.errors import Errors
@@ -31,8 +36,6 @@ from kipviz.settings.broker_configs import TRANSACTION_VERSION
 
 API_VERSIONS = 18
 CLUSTER_ID = "kipviz-simulated-cluster"
-# FindCoordinatorRequest.CoordinatorType.SHARE
-SHARE = 2
 
 API_VERSIONS_REQUEST = Schema(
     "ApiVersionsRequest",
@@ -212,7 +215,8 @@ def find_coordinator(request: ClientRequest, messages: tuple[Message, ...]) -> A
 
     def answer(replies: Replies) -> Struct:
         if kind == TRANSACTION:
-            told = [(r.error, r.node_id) for r in replies if isinstance(r, FindCoordinatorResponse)]
+            answers = (r for r in replies if isinstance(r, FindCoordinatorResponse))
+            told = [(each.error, each.node_id) for r in answers for each in r.coordinators]
         elif kind in (GROUP, SHARE):
             topic = CONSUMER_OFFSETS if kind == GROUP else SHARE_GROUP_STATE
             nodes = [desk.image.leader_of(desk.image.home_of(topic, key)) for key in keys]
@@ -223,7 +227,7 @@ def find_coordinator(request: ClientRequest, messages: tuple[Message, ...]) -> A
         found = tuple(_node(key, *each, desk) for key, each in zip(keys, told, strict=True))
         return {"Coordinators": found} if several else found[0]
 
-    return Asked(messages, answer)
+    return Asked(messages if kind == TRANSACTION else (), answer)
 
 
 def _node(key: str, error: Errors, node: int, desk: Desk) -> Struct:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role
+from kipviz.messages.apis.api import Api, Case, Role
 from kipviz.messages.apis.client_errors import ClientErrors
-from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, OnlyRecorded, at
-from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.apis.error_places import ErrorPlace, with_errors
+from kipviz.messages.apis.legal_errors import Never, at
+from kipviz.messages.apis.rights import (
+    DESCRIBE_GROUP,
+    INTER_BROKER,
+    Need,
+    Operation,
+    Resource,
+)
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.cluster import coordinators as model
 from kipviz.messages.errors import Errors
@@ -14,10 +21,9 @@ from kipviz.messages.wire.decoding import Incoming
 from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 
-# FindCoordinatorRequest.CoordinatorType
-GROUP, TRANSACTION = 0, 1
-# The first version with an array of keys (KIP-699).
-OF_SEVERAL_KEYS = 4
+# The cases of a request, by the type of its keys.
+OF_GROUPS = "FindCoordinator, groups"
+OF_SHARE_PARTITIONS = "FindCoordinator, share-partitions"
 
 FIND_COORDINATOR_REQUEST = Schema(
     "FindCoordinatorRequest",
@@ -60,22 +66,38 @@ FIND_COORDINATOR_RESPONSE = Schema(
 )
 
 
-def _encode_request(m: model.FindCoordinator, around: Around) -> Struct:
-    return {"KeyType": TRANSACTION, "CoordinatorKeys": (m.transactional_id,)}
+def _encode_request(m: model.FindCoordinator, _: Around) -> Struct:
+    if m.spoken < model.OF_SEVERAL_KEYS:
+        return {"Key": m.coordinator_keys[0], "KeyType": m.key_type}
+    return {"KeyType": m.key_type, "CoordinatorKeys": m.coordinator_keys}
 
 
 def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.FindCoordinator, ...]:
-    """Return a message for each transactional id; groups are looked up without one."""
-    if fields.get("KeyType", GROUP) != TRANSACTION:
-        return ()
-    several = incoming.version >= OF_SEVERAL_KEYS
-    keys = fields["CoordinatorKeys"] if several else (fields["Key"],)
-    return tuple(map(model.FindCoordinator, keys))
+    """Return the request, and none without a key."""
+    kind = fields.get("KeyType", model.GROUP)
+    several = incoming.version >= model.OF_SEVERAL_KEYS
+    keys = tuple(fields["CoordinatorKeys"]) if several else (fields["Key"],)
+    return (model.FindCoordinator(kind, keys, incoming.version),) if keys else ()
 
 
 def _encode_response(m: model.FindCoordinatorResponse, around: Around) -> Struct:
-    found = {"Key": m.transactional_id, "NodeId": m.node_id, "ErrorCode": m.error}
-    return {"Coordinators": (found,)}
+    found = tuple(
+        {"Key": each.key, "NodeId": each.node_id, "ErrorCode": each.error}
+        for each in m.coordinators
+    )
+    if around.version_of(m) < model.OF_SEVERAL_KEYS:
+        return {name: found[0][name] for name in ("NodeId", "ErrorCode")}
+    return {"Coordinators": found}
+
+
+def _reject_keys(request: model.FindCoordinator, error: Errors) -> model.FindCoordinatorResponse:
+    found = (model.Coordinator(key, error) for key in request.coordinator_keys)
+    return model.FindCoordinatorResponse(tuple(found))
+
+
+def _is_of_shares(request: model.FindCoordinator) -> bool:
+    """Return whether a request is for share-partitions, in a version that has them."""
+    return request.key_type == model.SHARE and request.spoken >= model.OF_SHARES
 
 
 APIS = (
@@ -89,7 +111,15 @@ APIS = (
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,
         needs=(Need(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, "KafkaApis.getCoordinator"),),
-        refusal=lambda m, error: model.FindCoordinatorResponse(error, m.transactional_id),
+        cases=(
+            Case(OF_GROUPS, lambda m: m.key_type == model.GROUP, (DESCRIBE_GROUP,)),
+            Case(OF_SHARE_PARTITIONS, _is_of_shares, INTER_BROKER),
+        ),
+        refusal=_reject_keys,
+        error_place=ErrorPlace(
+            first=lambda m: m.coordinators[0].error,
+            put=lambda m, error: m.but(coordinators=with_errors(m.coordinators, error)),
+        ),
         errors=(
             at(
                 "ErrorCode",
@@ -107,15 +137,10 @@ APIS = (
                 "Coordinators.ErrorCode",
                 Errors.COORDINATOR_NOT_AVAILABLE,
                 Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-                WELL_FORMED,
-                OnlyRecorded(
-                    "only a transactional id is looked up with a request; groups are known at once",
-                    ("GROUP_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"),
-                ),
-                Never(
-                    "only a transactional id is looked up with a request; groups are known at once",
-                    ("TOPIC_AUTHORIZATION_FAILED",),
-                ),
+                Errors.GROUP_AUTHORIZATION_FAILED,
+                Errors.CLUSTER_AUTHORIZATION_FAILED,
+                Errors.INVALID_REQUEST,
+                Never("the topics of coordinators are there", ("TOPIC_AUTHORIZATION_FAILED",)),
             ),
         ),
         client_errors=ClientErrors(
