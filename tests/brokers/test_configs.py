@@ -140,6 +140,7 @@ def test_an_invalid_change_changes_nothing(changes, error):
     [
         (OF_TOPIC, "none", E.UNKNOWN_TOPIC_OR_PARTITION),
         (OF_TOPIC, "two words", E.INVALID_TOPIC_EXCEPTION),
+        (OF_TOPIC, "", E.INVALID_REQUEST),
         (OF_TOPIC, "__consumer_offsets", E.INVALID_REQUEST),
         (OF_BROKER, "1", E.INVALID_REQUEST),
     ],

@@ -224,6 +224,9 @@ def _change(each: AlterConfigsResource, on: Context) -> topic_configs.Configs:
             now.pop(name, None)
         else:
             now[name] = value
+    if not each.name:
+        why = "Default topic resources are not allowed."
+        raise ConfigRefusedError(Errors.INVALID_REQUEST, why)
     if wrong := why_invalid_name(each.name):
         why = f"Topic name is invalid: {wrong}"
         raise ConfigRefusedError(Errors.INVALID_TOPIC_EXCEPTION, why)
