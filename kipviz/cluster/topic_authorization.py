@@ -29,6 +29,7 @@ from kipviz.messages.groups.groups import (
     RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
+    committed_response,
 )
 from kipviz.messages.groups.several_groups import (
     OfGroups,
@@ -338,8 +339,12 @@ def _of_states(request: StatesRequest, answers: tuple[PartResults, ...]) -> Mess
 def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
     """Return the response to a request with an error for each of the unauthorized topics."""
     match answer:
-        case OffsetCommitResponse() | TxnOffsetCommitResponse():
-            assert isinstance(request, OffsetCommit | TxnOffsetCommit)
+        case OffsetCommitResponse():
+            assert isinstance(request, OffsetCommit)
+            own = tuple(RefusedOffset(each.partition, each.error) for each in answer.results)
+            return committed_response(request, REFUSED, own)
+        case TxnOffsetCommitResponse():
+            assert isinstance(request, TxnOffsetCommit)
             out = (o.partition for o in request.offsets if topic_of(o.partition) in topics)
             refused = tuple(RefusedOffset(partition, REFUSED) for partition in out)
             return answer.but(refused=(*refused, *answer.refused))

@@ -20,8 +20,10 @@ from kipviz.messages.groups.groups import (
     OffsetCommit,
     OffsetCommitResponse,
     RefusedOffset,
+    committed_response,
 )
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.transactions.transactions import PartitionResult
 from tests.clients.parts import member_of
 from tests.messages.offset_fetches import fetch_offset_of
 
@@ -68,10 +70,7 @@ def test_who_is_no_member_commits_only_where_nobody_is_one(desk, name, epoch, gr
 def test_an_offset_whose_metadata_is_too_long_is_refused_alone(desk):
     named = (GroupOffset("src-0", 7, 3, "x" * 4_097), GroupOffset("src-1", 8, 3, "mine"))
     answer = desk.ask(gc.on_offset_commit, OffsetCommit("g", "C1", 2, named))
-    assert (answer.error, answer.refused) == (
-        E.NONE,
-        (RefusedOffset("src-0", E.OFFSET_METADATA_TOO_LARGE),),
-    )
+    assert [each.error for each in answer.results] == [E.OFFSET_METADATA_TOO_LARGE, E.NONE]
     assert fetch_offset_of(desk).offset == -1
     found = fetch_offset_of(desk, "src-1")
     assert (found.offset, found.leader_epoch, found.metadata) == (8, 3, "mine")
@@ -79,8 +78,12 @@ def test_an_offset_whose_metadata_is_too_long_is_refused_alone(desk):
 
 def test_partitions_that_are_not_there_are_refused_alone(desk):
     answer = commit(desk, "src-0", "src-9")
-    refused = (RefusedOffset("src-9", E.UNKNOWN_TOPIC_OR_PARTITION),)
-    assert (answer.error, answer.refused) == (E.NONE, refused)
+    assert answer == OffsetCommitResponse(
+        (
+            PartitionResult("src-0", E.NONE),
+            PartitionResult("src-9", E.UNKNOWN_TOPIC_OR_PARTITION),
+        )
+    )
     assert commit(desk, "src-9").error is E.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -120,7 +123,7 @@ def test_commit_sync_says_every_position_and_waits():
     offsets = (GroupOffset("src-0", 102), GroupOffset("src-1", 200))
     assert request == OffsetCommit("g", "C1", 2, offsets)
     assert not me.done
-    me = kafka_consumer.on_response(me, OffsetCommitResponse(E.NONE))
+    me = kafka_consumer.on_response(me, committed_response(request))
     assert (me.done, me.offsets.committing, me.error) == (True, (), "")
 
 
@@ -130,10 +133,26 @@ def test_without_a_position_there_is_nothing_to_commit():
 
 def test_a_retriable_error_is_asked_again_and_another_one_is_thrown():
     me, request = committing()
-    again = kafka_consumer.on_response(me, OffsetCommitResponse(E.NOT_COORDINATOR))
+    again = kafka_consumer.on_response(me, committed_response(request, E.NOT_COORDINATOR))
     assert kafka_consumer.next_request(again) == request
-    failed = kafka_consumer.on_response(me, OffsetCommitResponse(E.UNKNOWN_MEMBER_ID))
+    failed = kafka_consumer.on_response(me, committed_response(request, E.UNKNOWN_MEMBER_ID))
     assert (failed.done, str(failed.error)) == (True, "OffsetCommit: UNKNOWN_MEMBER_ID")
+
+
+@pytest.mark.parametrize(
+    ("errors", "raised"),
+    [
+        ((E.NONE, E.OFFSET_METADATA_TOO_LARGE), "OffsetCommit: OFFSET_METADATA_TOO_LARGE"),
+        ((E.TOPIC_AUTHORIZATION_FAILED, E.NONE), "OffsetCommit: TOPIC_AUTHORIZATION_FAILED"),
+        ((E.TOPIC_AUTHORIZATION_FAILED, E.UNKNOWN_MEMBER_ID), "OffsetCommit: UNKNOWN_MEMBER_ID"),
+    ],
+)
+def test_commit_sync_throws_the_error_of_one_partition_also_if_others_are_committed(errors, raised):
+    """ConsumerCoordinator.OffsetCommitResponseHandler goes through the partitions."""
+    me, request = committing()
+    own = tuple(map(RefusedOffset, (o.partition for o in request.offsets), errors))
+    failed = kafka_consumer.on_response(me, committed_response(request, own=own))
+    assert (failed.done, str(failed.error)) == (True, raised)
 
 
 def test_the_check_of_a_partition_that_is_not_there_stands_beside_those_of_the_group(desk):

@@ -17,10 +17,10 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
-    OffsetCommitResponse,
     RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
+    committed_response,
     fetch_offset,
 )
 from kipviz.messages.transactions.transactions import TxnPartitionsResult
@@ -194,8 +194,8 @@ def test_a_broker_answers_alone_only_where_nothing_of_a_commit_is_there(desk):
     for offsets in ((), (there,), (there, gone)):
         assert alone(OffsetCommit("g", "m", 2, offsets)) is None
         assert alone(TxnOffsetCommit("t", "g", 10, 0, "m", 2, offsets)) is None
-    plain = alone(OffsetCommit("g", "m", 2, (gone, other)))
-    assert plain == OffsetCommitResponse(unknown)
+    outside = OffsetCommit("g", "m", 2, (gone, other))
+    assert alone(outside) == committed_response(outside, unknown)
     in_transaction = alone(TxnOffsetCommit("t", "g", 10, 0, "m", 2, (gone, other)))
     assert in_transaction == TxnOffsetCommitResponse(unknown)
     of_an_old_id = TxnOffsetCommit("t", "g", 10, 0, "m", 2, (gone, other), 6, (("src", OLD_ID),))

@@ -28,8 +28,8 @@ from kipviz.messages.groups.classic_groups import (
 from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
-    OffsetCommitResponse,
     OffsetFetch,
+    committed_response,
     fetch_offset,
 )
 from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse, PartitionData
@@ -204,13 +204,13 @@ def test_commit_sync_speaks_of_the_generation_and_throws_between_two():
     me, request = send(kafka_consumer.commit_sync(back(stable())))
     offsets = (GroupOffset("src-0", 5), GroupOffset("src-1", 7))
     assert request == OffsetCommit("g", "C1.1", 1, offsets)
-    done = kafka_consumer.on_response(me, OffsetCommitResponse(E.NONE))
+    done = kafka_consumer.on_response(me, committed_response(request))
     assert (done.done, done.error) == (True, "")
-    out = kafka_consumer.on_response(me, OffsetCommitResponse(E.UNKNOWN_MEMBER_ID))
+    out = kafka_consumer.on_response(me, committed_response(request, E.UNKNOWN_MEMBER_ID))
     assert (out.state, str(out.error)) == (S.UNJOINED, "OffsetCommit: UNKNOWN_MEMBER_ID")
-    late = kafka_consumer.on_response(me, OffsetCommitResponse(E.REBALANCE_IN_PROGRESS))
+    late = kafka_consumer.on_response(me, committed_response(request, E.REBALANCE_IN_PROGRESS))
     assert (late.state, late.membership.rejoin) == (S.STABLE, True)
-    assert kafka_consumer.commit_sync(out).error.startswith("CommitFailedException")
+    assert str(kafka_consumer.commit_sync(out).error).startswith("CommitFailedException")
 
 
 def test_who_unsubscribes_says_so_and_waits_for_no_answer():

@@ -11,8 +11,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
-    OffsetCommitResponse,
     OffsetFetch,
+    committed_response,
     fetch_offset,
 )
 from kipviz.messages.logs.list_offsets import (
@@ -138,7 +138,7 @@ def test_a_commit_is_of_the_member_that_its_group_knows():
     me = c.commit_sync(reading(7))
     me, request = c.note_sent(me, c.next_request(me), 5)
     assert request == OffsetCommit("g", "m", 2, (GroupOffset("src-0", 7),))
-    assert c.on_response(me, OffsetCommitResponse(Errors.NONE)).done
+    assert c.on_response(me, committed_response(request)).done
 
 
 def test_the_retry_back_off_is_waited_for_where_the_cluster_has_it():

@@ -139,7 +139,7 @@ def test_in_two_bounces_the_assignor_changes_first_and_what_is_given_up_after_th
 def test_in_one_bounce_nobody_can_come_back() -> None:
     trace, chapters = play_once("kip-429-one-bounce", "kafka")
     refused = nodes(trace)[chapters[2].end].world.applications["app-1"].consumer
-    assert (refused.done, refused.error) == (True, "JoinGroup: INCONSISTENT_GROUP_PROTOCOL")
+    assert (refused.done, str(refused.error)) == (True, "JoinGroup: INCONSISTENT_GROUP_PROTOCOL")
 
 
 def test_in_the_story_records_come_while_the_join_group_waits_at_the_broker() -> None:

@@ -20,7 +20,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned
 from kipviz.messages.groups.classic_groups import HeartbeatResponse, LeaveGroup, Leaver
-from kipviz.messages.groups.groups import GroupOffset, OffsetCommit, OffsetCommitResponse
+from kipviz.messages.groups.groups import GroupOffset, OffsetCommit, committed_response
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.library import scenario
@@ -79,7 +79,9 @@ def test_a_commit_on_the_wire_still_gets_its_answer_and_is_not_sent_again(
 ) -> None:
     me, request = classic_send(kafka_consumer.commit_sync(back(stable())))
     assert isinstance(request, OffsetCommit)
-    me = kafka_consumer.on_response(kafka_consumer.on_missed_poll(me), OffsetCommitResponse(error))
+    me = kafka_consumer.on_response(
+        kafka_consumer.on_missed_poll(me), committed_response(request, error)
+    )
     assert (me.offsets.committing, me.done, str(me.error)) == ((), True, raised)
 
 

@@ -18,10 +18,10 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
-    OffsetCommitResponse,
     RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
+    committed_response,
 )
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
@@ -162,10 +162,11 @@ def test_offsets_outside_a_transaction_that_are_nowhere_have_one_error_each() ->
     world = a_transaction_is_open()
     at = world.image.leader_of(HERE)
     offsets = tuple(GroupOffset(p, 7) for p in ("src-9", "output-A-0"))
-    turn = send_request(world, OffsetCommit(GROUP, "C1", 2, offsets), at)
+    request = OffsetCommit(GROUP, "C1", 2, offsets)
+    turn = send_request(world, request, at)
     (envelope,) = turn.connections["app-1/producer", at].responses
     refused = (RefusedOffset("output-A-0", E.TOPIC_AUTHORIZATION_FAILED),)
-    assert envelope.message == OffsetCommitResponse(E.UNKNOWN_TOPIC_OR_PARTITION, refused)
+    assert envelope.message == committed_response(request, E.UNKNOWN_TOPIC_OR_PARTITION, refused)
 
 
 def test_a_producer_whose_offsets_are_nowhere_sends_all_of_them_again_after_the_back_off() -> None:

@@ -67,10 +67,10 @@ from kipviz.messages.events import OffsetCommitted, OffsetResolved, OffsetStaged
 from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
-    OffsetCommitResponse,
     RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
+    committed_response,
 )
 from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
@@ -143,12 +143,12 @@ def on_offset_commit(
     )
     missing = offset_topics.missing_checks(lost)
     if error_of(checks) is not Errors.NONE:
-        told = OffsetCommitResponse(error_of(checks), lost)
+        told = committed_response(request, error_of(checks), lost)
         return Effects(me, replies=(Reply(reply_to, told),), checks=(*missing, *checks))
     large = offset_topics.too_large(offsets)
     offsets = offset_topics.without(offsets, large)
     committed = tuple(OffsetCommitted(request.group_id, o.partition, o.offset) for o in offsets)
-    answer = Reply(reply_to, OffsetCommitResponse(Errors.NONE, (*lost, *large)))
+    answer = Reply(reply_to, committed_response(request, own=(*lost, *large)))
     done = append_records(me, _records(request.group_id, offsets, on), committed, answer, on)
     return done.after((*missing, *checks, *offset_topics.size_checks(large)))
 

@@ -22,6 +22,7 @@ from kipviz.messages.groups.groups import (
     RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
+    committed_response,
 )
 from kipviz.messages.message import Message
 from kipviz.records.placement import topic_of
@@ -126,5 +127,5 @@ def answer_alone(
     error = Errors.UNKNOWN_TOPIC_ID if nameless else Errors.UNKNOWN_TOPIC_OR_PARTITION
     refused = tuple(each for each in lost if each.error is not error)
     if isinstance(request, OffsetCommit):
-        return OffsetCommitResponse(error, refused)
+        return committed_response(request, error, refused)
     return TxnOffsetCommitResponse(error, refused)

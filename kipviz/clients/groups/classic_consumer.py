@@ -318,7 +318,7 @@ def _on_heard(me: ClassicConsumer, error: Errors) -> ClassicConsumer:
 
 
 def _on_committed(me: ClassicConsumer, answer: OffsetCommitResponse) -> ClassicConsumer:
-    error = answer.error
+    error = group_reading.error_of_commit(answer)
     if error is Errors.REBALANCE_IN_PROGRESS:
         me = me.but(membership=me.membership.but(rejoin=True))
     if error in OUT:

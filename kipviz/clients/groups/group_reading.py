@@ -180,12 +180,23 @@ def _reset(me: C, partition: str, error: ClientError) -> C:
     return me.but(subscription=mine.at(partition, ASKED).but(unfound=others))
 
 
+def error_of_commit(answer: OffsetCommitResponse) -> Errors:
+    """Return the error that commitSync() acts on: the first one, but a topic that may not be read comes last.
+
+    Source: CommitRequestManager.OffsetCommitRequestState.onResponse, ConsumerCoordinator.OffsetCommitResponseHandler.
+    """
+    found = [each.error for each in answer.results if each.error]
+    others = (error for error in found if error is not Errors.TOPIC_AUTHORIZATION_FAILED)
+    return next(others, found[0] if found else Errors.NONE)
+
+
 def on_committed(me: C, answer: OffsetCommitResponse) -> C:
     """End commitSync(), retry, or throw CommitFailedException, because other members own the partitions."""
-    if answer.error in RETRIABLE:
+    wrong = error_of_commit(answer)
+    if wrong in RETRIABLE:
         return me
-    failed = answer.error is not Errors.NONE
-    error = request_error(OffsetCommit, answer.error) if failed else ""
+    failed = wrong is not Errors.NONE
+    error = request_error(OffsetCommit, wrong) if failed else ""
     return me.but(offsets=me.offsets.but(committing=()), done=True, error=error)
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.transactions.transactions import PartitionResult
 
 # The first versions with fields for a group's member, and for RequireStable (KIP-447).
 NAMES_MEMBER, ASKS_STABLE = 3, 7
@@ -93,13 +94,26 @@ class OffsetCommit(Message, frozen=True):
 
 
 class OffsetCommitResponse(Message, frozen=True):
-    """The offsets are committed, or an error says why not; `refused` are partitions with an error of their own."""
+    """The result for each partition, in the order of the request: its offset is committed, or an error says why not."""
 
     API_KEY: ClassVar[int] = 8
     VERSION: ClassVar[int] = 10
     IS_RESPONSE: ClassVar[bool] = True
-    error: Errors
-    refused: tuple[RefusedOffset, ...] = ()
+    results: tuple[PartitionResult, ...]
+
+    @property
+    def error(self) -> Errors:
+        """The first error of a partition."""
+        return next((each.error for each in self.results if each.error), Errors.NONE)
+
+
+def committed_response(
+    request: OffsetCommit, error: Errors = Errors.NONE, own: tuple[RefusedOffset, ...] = ()
+) -> OffsetCommitResponse:
+    """Return the response to a request: one error for all partitions, except those that have their own."""
+    errors = {each.partition: each.error for each in own}
+    named = (offset.partition for offset in request.offsets)
+    return OffsetCommitResponse(tuple(PartitionResult(p, errors.get(p, error)) for p in named))
 
 
 class OffsetFetchGroup(Value, frozen=True):

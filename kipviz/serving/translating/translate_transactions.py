@@ -49,7 +49,10 @@ def commit_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Ask
     def answer(replies: Replies) -> Struct:
         errors = dict(unknown)
         for told in replies:
-            assert isinstance(told, OffsetCommitResponse | TxnOffsetCommitResponse)
+            if isinstance(told, OffsetCommitResponse):
+                errors |= {each.partition: each.error for each in told.results}
+                continue
+            assert isinstance(told, TxnOffsetCommitResponse)
             own = {each.partition: each.error for each in told.refused}
             errors |= {o.partition: own.get(o.partition, told.error) for o in offsets}
         return _encode_committed(topics, errors, desk)

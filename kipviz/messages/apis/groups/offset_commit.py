@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.client_errors import COMMIT_FAILED, ClientErrors
+from kipviz.messages.apis.error_places import ErrorPlace
 from kipviz.messages.apis.legal_errors import (
     FORMAT,
     RECORD_SIZE,
@@ -271,14 +272,9 @@ def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.OffsetCom
 
 
 def _encode_txn_response(m: model.OffsetCommitResponse, around: Around) -> Struct:
-    asked = around.request.offsets if isinstance(around.request, model.OffsetCommit) else ()
-    own = {r.partition: r.error for r in m.refused}
     results = (
-        (
-            o.partition,
-            {"PartitionIndex": index_of(o.partition), "ErrorCode": own.get(o.partition, m.error)},
-        )
-        for o in asked
+        (each.partition, {"PartitionIndex": index_of(each.partition), "ErrorCode": each.error})
+        for each in m.results
     )
     return {
         "Topics": topics(
@@ -299,7 +295,7 @@ APIS = (
         shard=Shard.GROUP,
         appends=True,
         needs=(READ_GROUP, READ_EACH),
-        refusal=lambda _, error: model.OffsetCommitResponse(error),
+        refusal=model.committed_response,
         errors=(
             at(
                 "Topics.Partitions.ErrorCode",
@@ -329,6 +325,11 @@ APIS = (
         ),
         topics=lambda m: topics_of(each.partition for each in m.offsets),
         client_errors=ClientErrors(commit_failed=COMMIT_FAILED),
+        error_place=ErrorPlace(
+            put=lambda m, error: m.but(
+                results=tuple(r if r.error else r.but(error=error) for r in m.results)
+            )
+        ),
         clause="KIP-848 OffsetCommit",
         kafka="OffsetMetadataManager.commitOffset",
         answer_in="CommitRequestManager",
