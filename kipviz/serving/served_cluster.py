@@ -218,7 +218,7 @@ class ServedCluster:
         current = Current(api, version, head["CorrelationId"], asked)
         caller.current = current
         if not asked.messages:
-            # Answered without a step, such as a FindCoordinator for a group.
+            # Answered without a step, such as a request with an empty array.
             self._name(caller)
             self.asked.append((caller.source, api.request.name.removesuffix("Request")))
         if asked.ready is not None and asked.wait_ms > 0 and not asked.ready():

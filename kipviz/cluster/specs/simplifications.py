@@ -433,7 +433,7 @@ ALWAYS: tuple[Simplification[object], ...] = (
         "Metadata, FindCoordinator",
         "clients look up a leader or a coordinator, and may find the previous one",
         "clients always know the current leaders and coordinators",
-        "requests to a previous coordinator; real clients of a served cluster can send them",
+        "requests to a previous coordinator; real clients of a served cluster look up both, and can send them",
         "MetadataResponse, FindCoordinatorRequest",
     ),
     Simplification(

@@ -10,10 +10,8 @@ from collections.abc import Iterable
 
 from kipviz.brokers.context import NOBODY
 from kipviz.messages.cluster.coordinators import (
-    GROUP,
     OF_SEVERAL_KEYS,
-    SHARE,
-    TRANSACTION,
+    Coordinator,
     FindCoordinatorResponse,
 )
 from kipviz.messages.cluster.features import Features
@@ -23,9 +21,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.schema import ZERO_ID, Field, Schema
 from kipviz.records.placement import (
-    CONSUMER_OFFSETS,
     INTERNAL_TOPICS,
-    SHARE_GROUP_STATE,
     index_of,
     topic_of,
     why_invalid_name,
@@ -208,35 +204,24 @@ def _partition(partition: str, desk: Desk) -> Struct:
 
 
 def find_coordinator(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
-    """Answer FindCoordinator: the model answers for transactional ids, the image for groups."""
-    said, desk, several = request.said, request.desk, request.version >= OF_SEVERAL_KEYS
-    keys = said["CoordinatorKeys"] if several else (said["Key"],)
-    kind = said.get("KeyType", GROUP)
+    """Answer FindCoordinator: the model names the brokers, and the listeners know their addresses."""
+    desk, several = request.desk, request.version >= OF_SEVERAL_KEYS
 
     def answer(replies: Replies) -> Struct:
-        if kind == TRANSACTION:
-            answers = (r for r in replies if isinstance(r, FindCoordinatorResponse))
-            told = [(each.error, each.node_id) for r in answers for each in r.coordinators]
-        elif kind in (GROUP, SHARE):
-            topic = CONSUMER_OFFSETS if kind == GROUP else SHARE_GROUP_STATE
-            nodes = [desk.image.leader_of(desk.image.home_of(topic, key)) for key in keys]
-            missing = Errors.COORDINATOR_NOT_AVAILABLE
-            told = [(missing if node < 0 else Errors.NONE, node) for node in nodes]
-        else:
-            told = [(Errors.INVALID_REQUEST, NOBODY) for _ in keys]
-        found = tuple(_node(key, *each, desk) for key, each in zip(keys, told, strict=True))
+        told = (reply for reply in replies if isinstance(reply, FindCoordinatorResponse))
+        found = tuple(_node(each, desk) for reply in told for each in reply.coordinators)
         return {"Coordinators": found} if several else found[0]
 
-    return Asked(messages if kind == TRANSACTION else (), answer)
+    return Asked(messages, answer)
 
 
-def _node(key: str, error: Errors, node: int, desk: Desk) -> Struct:
-    there = error is Errors.NONE and node in desk.ports
+def _node(told: Coordinator, desk: Desk) -> Struct:
+    there = told.error is Errors.NONE and told.node_id in desk.ports
     return {
-        "Key": key,
-        "ErrorCode": error,
-        "ErrorMessage": None if error is Errors.NONE else error.name,
-        "NodeId": node if there else -1,
+        "Key": told.key,
+        "ErrorCode": told.error,
+        "ErrorMessage": None if told.error is Errors.NONE else told.error.name,
+        "NodeId": told.node_id if there else -1,
         "Host": HOST if there else "",
-        "Port": desk.ports[node] if there else -1,
+        "Port": desk.ports[told.node_id] if there else -1,
     }
