@@ -151,3 +151,20 @@ def test_a_request_for_several_partitions_is_one_message_and_one_response():
     assert [t["Name"] for t in told] == list(names)
     assert found[0] == [(0, 0), (1, 0), (2, 0), (3, UNKNOWN_TOPIC_OR_PARTITION)]
     assert found[1] == [(0, 0), *((n, UNKNOWN_TOPIC_OR_PARTITION) for n in (1, 2, 3))]
+
+
+@pytest.mark.parametrize("partitions", [(0,), (0, 1)])
+@pytest.mark.parametrize(
+    "names", [("__consumer_offsets",), ("orders", "__transaction_state", "__share_group_state")]
+)
+def test_the_coordinators_of_internal_topics_answer_for_their_partitions(names, partitions):
+    spec = to_serve(cluster_of({"orders": 2}, brokers=1))
+    cluster = ServedCluster(ClusterModel(spec, KAFKA.broker_rules(), KAFKA.client_rules()), {1: 1})
+    parts = tuple({"PartitionIndex": n, "Timestamp": LATEST} for n in partitions)
+    topics = tuple({"Name": name, "Partitions": parts} for name in names)
+    caller = cluster.connect(1)
+    cluster.feed(caller, frame(LIST_OFFSETS, NEWEST, ReplicaId=-1, Topics=topics))
+    told = answer(caller, APIS[LIST_OFFSETS].response, NEWEST)["Topics"]
+    assert [t["Name"] for t in told] == list(names)
+    found = {(p["ErrorCode"], p["Offset"], p["LeaderEpoch"]) for t in told for p in t["Partitions"]}
+    assert found == {(0, 0, 0)}

@@ -242,17 +242,18 @@ def on_list_offsets(
     Clause: KIP-98 "ListOffsets" (isolation level, version 2); KIP-734 (the highest timestamp); KIP-1106;
     Partition.fetchOffsetForTimestamp, UnifiedLog.fetchOffsetByTimestamp, ReplicaManager.fetchOffset.
     """
-    log = on.log(me.shard)
+    (asked,) = request.partitions
+    log = on.log(asked.partition)
     checks = (
         report_value("log start offset", log.start_offset),
         report_value("last stable offset", log.last_stable_offset),
         report_value("high watermark", log.high_watermark),
     )
-    (asked,) = request.partitions
-    result = ListOffsetsPartitionResponse(me.shard, Errors.NONE)
+    result = ListOffsetsPartitionResponse(asked.partition, Errors.NONE)
     found = _offset_for(log, asked, committed=request.read_committed)
     if found is not None:
-        result = result.but(offset=found[0], timestamp_ms=found[1], leader_epoch=me.leader_epoch)
+        epoch = on.image.leaders[asked.partition].epoch
+        result = result.but(offset=found[0], timestamp_ms=found[1], leader_epoch=epoch)
     return Effects(me, replies=(Reply(reply_to, ListOffsetsResponse((result,))),), checks=checks)
 
 

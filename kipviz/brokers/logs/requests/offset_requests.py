@@ -17,7 +17,7 @@ from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.brokers.logs import partition_leader
 from kipviz.brokers.logs.partition_leader import PartitionLeader
-from kipviz.messages.apis.api import Role
+from kipviz.messages.apis.api import leading_role
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.list_offsets import (
     ListOffsets,
@@ -36,7 +36,8 @@ def on_list_offsets(
     led here. DOES: nothing. ANSWERS: at once, with an offset or an error for each partition.
     Clause: KIP-98 "ListOffsets" (isolation level, version 2); ReplicaManager.fetchOffset.
     """
-    if isinstance(me, PartitionLeader):
+    if not isinstance(me, KafkaApis):
+        # A coordinator, too: it leads a partition of its topic.
         return partition_leader.on_list_offsets(me, request, reply_to, on)
     refused: list[Reply] = []
     calls: list[LocalCall] = []
@@ -47,7 +48,7 @@ def on_list_offsets(
         error = error_of(checks)
         if error is Errors.NONE:
             alone = AskedOfOne(reply_to, request.but(partitions=(each,)))
-            calls.append(LocalCall(Role.PARTITION_LEADER, each.partition, alone))
+            calls.append(LocalCall(leading_role(each.partition), each.partition, alone))
         else:
             result = ListOffsetsPartitionResponse(each.partition, error)
             refused.append(Reply(reply_to, ListOffsetsResponse((result,))))
