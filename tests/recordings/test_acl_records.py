@@ -198,7 +198,7 @@ def test_without_the_broker_s_configuration_whoever_asks_may_be_a_super_user(
 def test_what_no_request_of_the_model_needs_is_left_out(tmp_path: Path) -> None:
     known = metadata(
         tmp_path,
-        (START, write_record(1, operation="ALTER_CONFIGS", resource="TOPIC")),
+        (START, write_record(1, operation="DESCRIBE_TOKENS", resource="DELEGATION_TOKEN")),
         (START, write_record(2, operation="CREATE_TOKENS", resource="USER")),
         (START, write_record(3)),
     )

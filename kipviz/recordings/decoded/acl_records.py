@@ -18,8 +18,6 @@ OPERATIONS = {
     **acls.OPERATION_NAMES,
     2: "ALL",
     5: "CREATE",
-    10: "DESCRIBE_CONFIGS",
-    11: "ALTER_CONFIGS",
     13: "CREATE_TOKENS",
     14: "DESCRIBE_TOKENS",
 }
