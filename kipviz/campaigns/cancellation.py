@@ -30,4 +30,4 @@ class CancelSwitch:
     def raise_if_cancelled(self) -> None:
         """Stop here if the job was asked to."""
         if self.cancelled:
-            raise Cancelled("The campaign was cancelled.")
+            raise Cancelled("the campaign was cancelled")

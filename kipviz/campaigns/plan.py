@@ -149,7 +149,7 @@ def make_plan(
     )
     if plan.jobs > JOBS_MAX:
         raise ValueError(
-            f"A campaign has at most {JOBS_MAX} runs, not {plan.jobs}: split it by seed."
+            f"a campaign has at most {JOBS_MAX} runs, not {plan.jobs}: split it by seed"
         )
     _check_combinations(plan)
     return plan
@@ -208,24 +208,24 @@ def _checked_names(what: str, given: str | Iterable[str], known: Sequence[str]) 
     # "repaired+slot=option" is made from a named design; the task module checks the rest.
     unknown = [name for name in names if name.partition("+")[0] not in known]
     if unknown or not names:
-        said = f"There is no {what} {unknown[0]!r}" if unknown else f"No {what} was named"
-        raise ValueError(f"{said}: choose from {', '.join(known)}.")
+        said = f"there is no {what} {unknown[0]!r}" if unknown else f"no {what} was named"
+        raise ValueError(f"{said}: choose from {', '.join(known)}")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"The {what} {twice!r} is named twice: name each one once.")
+        raise ValueError(f"the {what} {twice!r} is named twice: name each one once")
     return names
 
 
 def _check_positive(what: str, number: object) -> None:
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise ValueError(f"{what} must be a whole number of at least 1, not {number!r}.")
+        raise ValueError(f"{what} must be a whole number of at least 1, not {number!r}")
 
 
 def _check_seed(seed: object, runs: int) -> None:
     if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ValueError(f"seed must be a whole number, not {seed!r}.")  # noqa: TRY004 - one kind of error for bad words
+        raise ValueError(f"seed must be a whole number, not {seed!r}")  # noqa: TRY004 - one kind of error for bad words
     if not -_SEED_MAX <= seed <= _SEED_MAX - runs:
-        raise ValueError(f"seed must fit 64 bits, and {seed} with {runs} runs does not.")
+        raise ValueError(f"seed must fit 64 bits, and {seed} with {runs} runs does not")
 
 
 def _spread(jobs: int) -> int:

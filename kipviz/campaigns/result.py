@@ -92,7 +92,7 @@ class CampaignResult(ABC):
             breaks = verdict.status == "breaks" and broken in {"", verdict.broken}
             if breaks and verdict.task.design == design:
                 return verdict
-        raise LookupError(f"No run of {design} breaks {broken or 'a property'} in this campaign.")
+        raise LookupError(f"no run of {design} breaks {broken or 'a property'} in this campaign")
 
     def text(self, by: str = "design") -> str:
         """Return the plan and the table of verdicts as plain text, one row for each design (scenario, fault profile)."""

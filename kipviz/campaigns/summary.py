@@ -52,7 +52,7 @@ def summarize_rows(
     `rows` returns the named columns of the verdicts.
     """
     if by not in DIMENSIONS:
-        raise ValueError(f"Runs cannot be counted by {by!r}: choose from {', '.join(DIMENSIONS)}.")
+        raise ValueError(f"runs cannot be counted by {by!r}: choose from {', '.join(DIMENSIONS)}")
     names: tuple[str, ...] = getattr(plan, DIMENSIONS[by])
     holds: Counter[str] = Counter()
     runs: Counter[str] = Counter()

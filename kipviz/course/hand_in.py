@@ -18,6 +18,7 @@ import msgspec
 
 from kipviz.checking.single_run.permalink import open_link
 from kipviz.core.outside import untrusted_file
+from kipviz.core.outside.printable import complete_sentence
 from kipviz.core.values import Value
 from kipviz.course.judging import judge
 from kipviz.course.lab import lab_named
@@ -96,24 +97,22 @@ def read(line: str) -> HandIn:
     """
     line = line.strip()
     if len(line) > LETTERS_MAX:
-        raise BadHandIn(f"A hand-in can have at most {LETTERS_MAX:,} letters, not {len(line):,}.")
+        raise BadHandIn(f"a hand-in can have at most {LETTERS_MAX:,} letters, not {len(line):,}")
     parts = line.split(".")
     if len(parts) != 3 or parts[0] != PREFIX:
-        raise BadHandIn(
-            f"A hand-in begins with {PREFIX}. and has three parts: copy the whole line."
-        )
+        raise BadHandIn(f"a hand-in begins with {PREFIX}. and has three parts: copy the whole line")
     try:
         packed = urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
         opened = zlib.decompressobj()
         data = opened.decompress(packed, LETTERS_MAX)
     except (ValueError, zlib.error):
-        raise BadHandIn("The hand-in is cut off or damaged: copy the whole line.") from None
+        raise BadHandIn("the hand-in is cut off or damaged: copy the whole line") from None
     if not opened.eof or f"{zlib.crc32(data):08x}" != parts[2]:
-        raise BadHandIn("The checksum does not fit: the hand-in is cut off or was changed.")
+        raise BadHandIn("the checksum does not fit: the hand-in is cut off or was changed")
     try:
         found = _decoder.decode(data)
     except msgspec.DecodeError as wrong:
-        raise BadHandIn(f"The hand-in is not one of kipviz: {wrong}") from None
+        raise BadHandIn(f"the hand-in is not one of kipviz: {wrong}") from None
     _check(found)
     return found
 
@@ -122,17 +121,17 @@ def _check(given: HandIn) -> None:
     who: object = given.who
     if not isinstance(who, str) or not who.strip() or len(who) > NAME_MAX or not who.isprintable():
         raise BadHandIn(
-            f"The name must be a text of 1 to {NAME_MAX} letters in one line, not {str(who)[:NAME_MAX]!r}."
+            f"the name must be a text of 1 to {NAME_MAX} letters in one line, not {str(who)[:NAME_MAX]!r}"
         )
     if len(given.entries) > LABS_MAX:
-        raise BadHandIn(f"A hand-in can have at most {LABS_MAX} labs, not {len(given.entries)}.")
+        raise BadHandIn(f"a hand-in can have at most {LABS_MAX} labs, not {len(given.entries)}")
     if not 0 <= given.right <= given.answered:
         raise BadHandIn(
-            f"A hand-in cannot have {given.right} right answers out of {given.answered}."
+            f"a hand-in cannot have {given.right} right answers out of {given.answered}"
         )
     for each in given.entries:
         if each.reached < 0:
-            raise BadHandIn(f"A hand-in cannot have {each.reached} goals of {each.lab}.")
+            raise BadHandIn(f"a hand-in cannot have {each.reached} goals of {each.lab}")
 
 
 def read_folder(
@@ -180,7 +179,7 @@ def _rows(path: Path, first_in: dict[str, str]) -> Iterator[Row]:
         try:
             given = read(line)
         except BadHandIn as wrong:
-            yield _unread(path.name, str(wrong))
+            yield _unread(path.name, complete_sentence(str(wrong)))
             continue
         if first := first_in.get(line.strip()):
             where = "above in this file" if first == path.name else f"in {first}"
@@ -220,7 +219,7 @@ def _row(file: str, given: HandIn, entry: Entry) -> Row:
         result = judge(lab, open_link(entry.link))
         reached, remark = result.reached, result.refused
     except ValueError as wrong:
-        remark = str(wrong)
+        remark = complete_sentence(str(wrong))
     if not remark and entry.reached > reached:
         remark = f"Claims {entry.reached} goals, and the run reaches {reached}."
     who, answered, right = given.who, given.answered, given.right

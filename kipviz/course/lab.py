@@ -172,9 +172,9 @@ def _read(text: str) -> Lab:
         elif block.kind == ITEM and section == "Hints":
             hints.append(block.text)
         else:
-            raise Wrong(block.line, f"A lab has no such block here: {block.text!r}.")
+            raise Wrong(block.line, f"a lab has no such block here: {block.text!r}")
     if not (title and task and goals and hints):
-        raise Wrong(1, "A lab has a title, a task, goals and hints.")
+        raise Wrong(1, "a lab has a title, a task, goals and hints")
     name = _word(head, "name")
     start = CLIENTS / f"{name}.md"
     document = start.read_text(encoding="utf-8") if start.is_file() else ""
@@ -198,13 +198,13 @@ def _goal(text: str, line: int) -> Goal:
     said, colon, judge = text.rpartition(": `")
     kind, _, about = judge.removesuffix("`").partition(" ")
     if not colon or kind not in KINDS:
-        raise Wrong(line, f"A goal ends with its judge in backticks: {', '.join(KINDS)}.")
+        raise Wrong(line, f"a goal ends with its judge in backticks: {', '.join(KINDS)}")
     if kind == "reached" and about not in GOALS:
         raise Wrong(line, not_known("goal", about, GOALS))
     if kind in WITH_NUMBER and not about.isdecimal():
-        raise Wrong(line, f"{kind} must have a whole number, not {about!r}.")
+        raise Wrong(line, f"{kind} must have a whole number, not {about!r}")
     if kind in WITHOUT_WORDS and about:
-        raise Wrong(line, f"Nothing may follow {kind}, but there is {about!r}.")
+        raise Wrong(line, f"nothing may follow {kind}, but there is {about!r}")
     if kind == "search":
         try:
             budget_of(about)
@@ -216,14 +216,14 @@ def _goal(text: str, line: int) -> Goal:
 def _word(head: Keys, key: str) -> str:
     node = head.get(key)
     if not isinstance(node, Word):
-        raise Wrong(head.line, f"A lab's head has the key {key!r} with one value.")
+        raise Wrong(head.line, f"a lab's head has the key {key!r} with one value")
     return node.text
 
 
 def _number(head: Keys, key: str) -> int:
     text = _word(head, key)
     if not text.isdecimal():
-        raise Wrong(head.line, f"{key} must be a whole number, not {text!r}.")
+        raise Wrong(head.line, f"{key} must be a whole number, not {text!r}")
     return int(text)
 
 
@@ -232,5 +232,5 @@ def _words(head: Keys, key: str) -> tuple[str, ...]:
     if node is None:
         return ()
     if not isinstance(node, Row):
-        raise Wrong(head.line, f"{key} must be a list, such as [one, two].")
+        raise Wrong(head.line, f"{key} must be a list, such as [one, two]")
     return tuple(item.text for item in node.items if isinstance(item, Word))

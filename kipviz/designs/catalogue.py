@@ -325,7 +325,7 @@ def register_design(proposed: Design) -> None:
         ValueError: if the catalogue has a design with that name.
     """
     if any(known.name == proposed.name for known in (*CATALOGUE, *FINDINGS)):
-        raise ValueError(f"A design {proposed.name!r} already exists: choose another name.")
+        raise ValueError(f"a design {proposed.name!r} already exists: choose another name")
     _registered[proposed.name] = proposed
 
 

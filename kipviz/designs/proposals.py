@@ -90,11 +90,11 @@ def propose(name: str, base: str = "repaired", **rules: Callable[..., object]) -
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(
-            f"A design's name must be small letters, digits and hyphens, such as 'ask-first', not {name!r}."
+            f"a design's name must be small letters, digits and hyphens, such as 'ask-first', not {name!r}"
         )
     if not rules:
         raise ValueError(
-            "A proposal needs a rule: name a slot and a function, such as marker_epoch=my_function."
+            "a proposal needs a rule: name a slot and a function, such as marker_epoch=my_function"
         )
     made = base.design if isinstance(base, DesignName) else design_named(base)
     words = []

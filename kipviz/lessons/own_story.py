@@ -132,7 +132,7 @@ def _read_document(text_or_path: object) -> tuple[str, str]:
         return text_or_path.lstrip("\n"), IN_A_CELL
     if not isinstance(text_or_path, str | os.PathLike) or "\0" in str(text_or_path):
         raise ValueError(
-            f"A story must be a text or a path, such as 'my-story.md', not {text_or_path!r}"
+            f"a story must be a text or a path, such as 'my-story.md', not {text_or_path!r}"
         )
     path = Path(text_or_path)
     try:
@@ -167,7 +167,7 @@ def _check_play(document: Document, under: str, file: str) -> None:
 def _why(trace: Trace, model: ClusterModel, step: str, under: str, wrong: ScriptError) -> str:
     """Return why a step cannot be taken, the nearest and all possible steps, and the position of each process."""
     if HOSTS.fullmatch(step):
-        return f"{wrong}.{_places(trace.world)}"
+        return f"{wrong}.{_places(trace.world)}".removesuffix(".")
     pattern = step.removeprefix("until ").removeprefix("maybe ")
     if step.startswith("until "):
         trace = quiet(trace, model, pattern)
@@ -180,7 +180,7 @@ def _why(trace: Trace, model: ClusterModel, step: str, under: str, wrong: Script
         if possible:
             told += f" Did you mean {nearest(pattern, possible)[0]!r}?"
         told += f" Possible: {_render_names(possible)}."
-    return told + _places(trace.world)
+    return (told + _places(trace.world)).removesuffix(".")
 
 
 def _render_names(names: Sequence[str]) -> str:

@@ -43,7 +43,7 @@ from kipviz.records.share_group_state import ShareSnapshotRecord, ShareUpdateRec
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
 TEXT_MAX = 60
-STOPPED = "Stopped before this log was read."
+STOPPED = "stopped before this log was read"
 OF_DEAD_LETTERS = "__dlq.errors."
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PARTITIONS_MAX = 1_000
@@ -88,7 +88,7 @@ def entries_of(
     for number, folder in enumerate(folders):
         topic, dash, index = folder.name.rpartition("-")
         if not dash or not index.isdecimal():
-            why = "A partition's folder is named topic-number, such as __transaction_state-45."
+            why = "a partition's folder is named topic-number, such as __transaction_state-45"
             raise RecordingError(str(folder), 0, why)
         there.append(topic)
         if topics and topic not in topics and topic not in DECODERS:

@@ -212,11 +212,11 @@ def load_recording(folder: Path) -> Recording:
     content = {name: _content(folder, name, digest) for name, digest in about.files.items()}
     for name in (CALLS, WIRE):
         if name not in content:
-            raise RecordingError(str(folder / ABOUT), 0, f"The recording does not list {name}.")
+            raise RecordingError(str(folder / ABOUT), 0, f"the recording does not list {name}")
     partitions = sorted({name.rpartition("/")[0] for name in content if name.endswith(".log")})
     unlisted = [partition for partition in partitions if topic_of(partition) not in about.topics]
     if unlisted:
-        why = f"There is a log of {unlisted[0]}, and no such topic is listed."
+        why = f"there is a log of {unlisted[0]}, and no such topic is listed"
         raise RecordingError(str(folder / ABOUT), 0, why)
     indexes = sorted(name for name in content if name.endswith(".txnindex"))
     return Recording(
@@ -242,12 +242,12 @@ def _read_about(path: Path) -> _About:
     try:
         text = untrusted_file.read(path)
     except OSError as problem:
-        why = f"This is not a recording: the file cannot be read ({problem.strerror})."
+        why = f"this is not a recording: the file cannot be read ({problem.strerror})"
         raise RecordingError(str(path), 0, why) from problem
     found = _json(text, _Format, str(path), 0).format
     if found != FORMAT:
         raise RecordingError(
-            str(path), 0, f"The recording has format {found}; this version reads {FORMAT}."
+            str(path), 0, f"the recording has format {found}; this version reads {FORMAT}"
         )
     return _json(text, _About, str(path), 0)
 
@@ -258,10 +258,10 @@ def _content(folder: Path, name: str, digest: str) -> bytes:
         content = untrusted_file.read(path)
     except OSError as problem:
         raise RecordingError(
-            str(path), 0, f"The file cannot be read ({problem.strerror})."
+            str(path), 0, f"the file cannot be read ({problem.strerror})"
         ) from problem
     if hashlib.sha256(content).hexdigest() != digest:
-        why = f"The file is not the recorded one: its SHA-256 differs from that in {ABOUT}."
+        why = f"the file is not the recorded one: its SHA-256 differs from that in {ABOUT}"
         raise RecordingError(str(path), 0, why)
     return content
 
@@ -316,7 +316,7 @@ def _json(text: bytes, kind: type[T], file: str, at: int) -> T:
     try:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
-        why = f"This is not what a recording holds ({problem})."
+        why = f"this is not what a recording holds ({problem})"
         raise RecordingError(file, at, why) from problem
 
 

@@ -37,7 +37,7 @@ def documents_in(folder: Traversable) -> dict[str, Traversable]:
                 continue
             name = file.name.removesuffix(SUFFIX)
             if name in found:
-                what = f"There are two stories {name!r}: the other one is {_place(found[name])}."
+                what = f"there are two stories {name!r}: the other one is {_place(found[name])}"
                 raise BadStory(_place(file), 1, what)
             found[name] = file
     return found
@@ -53,7 +53,7 @@ def read_document(file: Traversable) -> Document:
     document = read_story(text, _place(file))
     name = document.scenario.name
     if name != file.name.removesuffix(SUFFIX):
-        what = f"The story {name!r} belongs in a file {name}{SUFFIX}."
+        what = f"the story {name!r} belongs in a file {name}{SUFFIX}"
         raise BadStory(_place(file), document.name, what)
     return document
 
@@ -92,7 +92,7 @@ def registered_stories() -> tuple[Scenario, ...]:
 
 def _refuse_known(name: str) -> None:
     if name in _files():
-        raise ValueError(f"The library has a story {name!r}: choose another name.")
+        raise ValueError(f"the library has a story {name!r}: choose another name")
 
 
 def document_of(story: Scenario) -> str:
@@ -105,17 +105,15 @@ def document_of(story: Scenario) -> str:
         return ""
     if type(story) is not Scenario:
         raise ValueError(
-            f"The story {story.name!r} was made from logs or by real clients, and is not a document."
+            f"the story {story.name!r} was made from logs or by real clients, and is not a document"
         )
     try:
         text = write_story(Document(story))
         if read_story(text).scenario == story:
             return text
     except (AttributeError, BadStory, KeyError, TypeError) as wrong:
-        raise ValueError(f"The story {story.name!r} is not a document: {wrong}") from wrong
-    raise ValueError(
-        f"The story {story.name!r} is not a document: it would be read as another one."
-    )
+        raise ValueError(f"the story {story.name!r} is not a document: {wrong}") from wrong
+    raise ValueError(f"the story {story.name!r} is not a document: it would be read as another one")
 
 
 def carried(name: str, text: str) -> Scenario:

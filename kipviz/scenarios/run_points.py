@@ -85,12 +85,12 @@ def condition_of(words: str) -> str:
     point = parse_point(words.strip())
     if not is_condition(point):
         raise ValueError(
-            f"A run continues until a condition holds, such as PREPARE_COMMIT; {words.strip()!r} also says what happens "
-            "there: fault_at() lets it happen."
+            f"a run continues until a condition holds, such as PREPARE_COMMIT; {words.strip()!r} also says what happens "
+            "there: fault_at() lets it happen"
         )
     condition = point.after or point.happens
     if not condition:
-        raise ValueError("Say what to run until: a message, a state, a property or some words.")
+        raise ValueError("say what to run until: a message, a state, a property or some words")
     return condition
 
 

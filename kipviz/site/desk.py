@@ -13,6 +13,7 @@ from kipviz.checking.search.explore import explore
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import open_link, permalink
 from kipviz.checking.single_run.runs import Run
+from kipviz.core.outside.printable import complete_sentence
 from kipviz.designs.catalogue import CATALOGUE
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named
@@ -80,7 +81,7 @@ class Desk:
         try:
             answer = self._lab.respond(wish)
         except ValueError as sentence:
-            return _line({"id": self._number, "error": str(sentence)})
+            return _line({"id": self._number, "error": complete_sentence(str(sentence))})
         if isinstance(answer, Generator):
             self._work = answer
             return self.go_on()
@@ -97,7 +98,7 @@ class Desk:
             return self._answer(done.value)
         except ValueError as sentence:
             self._work = None
-            return _line({"id": self._number, "error": str(sentence)})
+            return _line({"id": self._number, "error": complete_sentence(str(sentence))})
         return _line({"id": self._number, "busy": said})
 
     def stop(self) -> str:

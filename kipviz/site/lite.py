@@ -90,7 +90,7 @@ def build(root: Path, into: Path, pyodide: Path, wheels: Path) -> int:
     if not (into / "files" / f"{RECORDINGS}.zip").is_file():
         missing.append(f"{RECORDINGS}.zip")
     if missing:
-        raise runtime.FetchError(f"JupyterLite left out {', '.join(missing)}.")
+        raise runtime.FetchError(f"JupyterLite left out {', '.join(missing)}")
     return len(chosen)
 
 
@@ -98,7 +98,7 @@ def with_former_names(page: str) -> str:
     """Return JupyterLab's page with a first script that redirects a former name to the present notebook."""
     head = "<head>"
     if head not in page:
-        raise runtime.FetchError("JupyterLite's page has no head to put a script into.")
+        raise runtime.FetchError("JupyterLite's page has no head to put a script into")
     names = json.dumps(json.loads(RENAMED.read_text(encoding="utf-8")))
     return page.replace(head, f"{head}<script>{_FORMER_NAMES % names}</script>", 1)
 

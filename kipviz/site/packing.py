@@ -54,11 +54,11 @@ def pack(value: Any) -> Any:
     """
     if isinstance(value, dict):
         if any(mark in value for mark in MARKS):
-            raise ValueError(f"A field of a run may not be called any of {', '.join(MARKS)}.")
+            raise ValueError(f"a field of a run may not be called any of {', '.join(MARKS)}")
         return {name: pack(each) for name, each in value.items()}
     if not isinstance(value, list):
         if value == ABSENT:
-            raise ValueError(f"No text of a run may be {ABSENT!r}.")
+            raise ValueError(f"no text of a run may be {ABSENT!r}")
         return value
     if len(value) > 1 and all(isinstance(each, dict) and each for each in value):
         names = _common_order(value)

@@ -61,7 +61,7 @@ def fetch(into: Path) -> Path:
                 for name in FILES:
                     member = files.extractfile(f"package/{name}")
                     if member is None:
-                        raise FetchError(f"{asked['package']} has no file {name}.")
+                        raise FetchError(f"{asked['package']} has no file {name}")
                     (made / name).write_bytes(member.read())
         wheel = lock["wheel"]
         words = [
@@ -117,7 +117,7 @@ def _run(words: list[str]) -> None:
     try:
         subprocess.run(words, check=True, capture_output=True, text=True)
     except FileNotFoundError:
-        raise FetchError(f"{words[0]} is not installed; `make site` installs it.") from None
+        raise FetchError(f"{words[0]} is not installed; `make site` installs it") from None
     except subprocess.CalledProcessError as wrong:
         last = (wrong.stderr.strip().splitlines() or ["no reason was given"])[-1]
         raise FetchError(f"{words[-1]} could not be fetched: {last}") from None
@@ -127,7 +127,7 @@ def _check(file: Path, asked: dict[str, Any], listed: Path = LOCK) -> None:
     found = hashlib.sha256(file.read_bytes()).hexdigest()
     if found != asked["sha256"]:
         raise FetchError(
-            f"{asked['package']} has the SHA-256 {found}, and {listed.name} says {asked['sha256']}."
+            f"{asked['package']} has the SHA-256 {found}, and {listed.name} says {asked['sha256']}"
         )
 
 

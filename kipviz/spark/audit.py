@@ -92,7 +92,7 @@ def read_events(spark: SparkSession, path: str | Path) -> DataFrame:
     missing = [name for name in EVENT_SCHEMA.names if name not in kinds]
     if missing:
         raise NotAnEventLog(
-            f"{path} is not an event log: it lacks {_render_names('column', missing)}."
+            f"{path} is not an event log: it lacks {_render_names('column', missing)}"
         )
     for field in EVENT_SCHEMA:
         number = str(field.type) == "int64"
@@ -100,7 +100,7 @@ def read_events(spark: SparkSession, path: str | Path) -> DataFrame:
             needed = "whole numbers" if number else "text"
             raise NotAnEventLog(
                 f"{path} is not an event log: its column {field.name} must hold {needed}, "
-                f"not {kinds[field.name]}."
+                f"not {kinds[field.name]}"
             )
     return events
 
@@ -392,11 +392,11 @@ def _order() -> Column:
 def _why_unreadable(path: str | Path, error: Exception) -> str:
     text = str(error)
     if "PATH_NOT_FOUND" in text or "Path does not exist" in text:
-        return f"There is nothing at {path}."
+        return f"there is nothing at {path}"
     if "UNABLE_TO_INFER_SCHEMA" in text or "Unable to infer schema" in text:
-        return f"{path} is not an event log: there are no Parquet files in it."
+        return f"{path} is not an event log: there are no Parquet files in it"
     if "not a Parquet file" in text or "CANNOT_READ_FILE_FOOTER" in text or "footer" in text:
-        return f"{path} is not an event log: it cannot be read as Parquet."
+        return f"{path} is not an event log: it cannot be read as Parquet"
     return f"{path} cannot be read as an event log: {first_line(error)}"
 
 

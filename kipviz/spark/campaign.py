@@ -88,7 +88,7 @@ class Campaign:
         master: str | None = None,
     ) -> None:
         if way not in WAYS:
-            raise ValueError(f"A campaign cannot run {way!r}: choose from {', '.join(WAYS)}.")
+            raise ValueError(f"a campaign cannot run {way!r}: choose from {', '.join(WAYS)}")
         self.plan = make_plan(scenarios, designs, faults, runs, seed, steps_max, task_module)
         self.way = way
         self.result: ArrowResult | None = None
@@ -300,9 +300,9 @@ def _in_pools(
                 continue
             lacking = sum(last - first for first, last in missing)
             raise CampaignFailed(
-                f"A worker process died {WORKER_TRIES} times, and {lacking} of {plan.jobs} runs are not "
+                f"a worker process died {WORKER_TRIES} times, and {lacking} of {plan.jobs} runs are not "
                 "made: run the campaign in a loop to see which seed does it, or give the machine more "
-                "memory."
+                "memory"
             ) from error
         else:
             return
@@ -418,7 +418,7 @@ def spark_schema(schema: pa.Schema) -> str:
 def check_partitions(partitions: object) -> None:
     """Reject an invalid number of partitions."""
     if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
-        raise ValueError(f"partitions must be a whole number of at least 1, not {partitions!r}.")
+        raise ValueError(f"partitions must be a whole number of at least 1, not {partitions!r}")
 
 
 def _chunks(jobs: int, wanted: int) -> list[tuple[int, int]]:

@@ -124,15 +124,15 @@ def search(
     if bounds.memory_max:
         raise ValueError(
             "memory_max bounds a search in one process; on Spark the states are in Spark's processes: set "
-            "spark.driver.memory and spark.executor.memory, or states_max."
+            "spark.driver.memory and spark.executor.memory, or states_max"
         )
     if bounds.breaks_max:
         raise ValueError(
             "breaks_max ends a search in one process; on Spark a job goes down many levels before anybody asks "
-            "what is broken: set depth_max or states_max."
+            "what is broken: set depth_max or states_max"
         )
     if resume and folder is None:
-        raise ValueError("A search is resumed from the folder that keeps its levels: name it.")
+        raise ValueError("a search is resumed from the folder that keeps its levels: name it")
     reductions = tuple(reductions)
     question = encode_question(model, properties, reductions)
     here = Search(model, properties, reductions)
@@ -142,7 +142,7 @@ def search(
     spark = spark or session()
     if folder is None and not is_on_this_machine(spark):
         raise ValueError(
-            "A search on a cluster needs a folder that all workers can write to, such as hdfs://..."
+            "a search on a cluster needs a folder that all workers can write to, such as hdfs://..."
         )
     ship(spark)
     place = folder or Path(tempfile.mkdtemp(prefix="kipviz-search-")).as_uri()

@@ -140,9 +140,9 @@ def hand_in(who: str, *exercises: Exercise) -> str:
     entries, answered, right = [], 0, 0
     for each in exercises:
         if not isinstance(each, Exercise):
-            raise ValueError(f"A hand-in takes labs, as kipviz.lab returns them, not {each!r}.")  # noqa: TRY004
+            raise ValueError(f"a hand-in takes labs, as kipviz.lab returns them, not {each!r}")  # noqa: TRY004
         if each.checked is None:
-            raise ValueError(f"Check {each.lab.name} first: lab.check(run).")
+            raise ValueError(f"check {each.lab.name} first: lab.check(run)")
         entries.append(each.checked)
         more, of_them = each.answered()
         answered, right = answered + more, right + of_them
@@ -160,4 +160,4 @@ def _run_of(answer: object) -> Run:
         return run
     if isinstance(answer, str) and is_link(answer):
         return open_link(answer)
-    raise ValueError(f"A lab checks a stepper or a permalink, not {answer!r}.")
+    raise ValueError(f"a lab checks a stepper or a permalink, not {answer!r}")

@@ -135,13 +135,13 @@ def _open_kept(path: str | os.PathLike[str], scenario: str | None, design: str |
     if scenario is not None and (run.scenario.name, run.design.name) != (scenario, under):
         raise ValueError(
             f"{os.fspath(path)} keeps a run of {run.scenario.name} under {run.design.name}, "
-            f"not of {scenario} under {under}: keep this one in a file of another name."
+            f"not of {scenario} under {under}: keep this one in a file of another name"
         )
     named = scenario is not None and not run.settings and is_scenario(scenario)
     if named and run.scenario != scenario_named(run.scenario.name):
         raise ValueError(
             f"{os.fspath(path)} keeps a run of {scenario} as the story was before it was changed: keep "
-            "this one in a file of another name."
+            "this one in a file of another name"
         )
     return run
 
@@ -265,8 +265,8 @@ def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
     lab = _stepper(stepper).lab
     if lab is None:
         raise ValueError(
-            "Only a stepper with a model behind it can be saved: one that kipviz.open, open_seeded, "
-            "open_trace or explore gave."
+            "only a stepper with a model behind it can be saved: one that kipviz.open, open_seeded, "
+            "open_trace or explore gave"
         )
     runs.save(
         lab.run_with_branches(stepper.branch, stepper.step, stepper.learned),

@@ -106,7 +106,7 @@ def run_of_logs(
     if not entries and damages:
         raise damages[0]
     if not entries:
-        why = f"Nothing is written in {', '.join(topics) or 'these logs'}."
+        why = f"nothing is written in {', '.join(topics) or 'these logs'}"
         raise RecordingError(", ".join(map(str, places)), 0, why)
     told = recorded.partition_counts.get(TRANSACTION_STATE) if recorded is not None else 0
     told = told or partitions_of(known, TRANSACTION_STATE)

@@ -41,12 +41,12 @@ def test_runs_can_be_counted_by_fault_profile(result):
 
 
 def test_counting_by_another_word_is_refused(result):
-    with pytest.raises(ValueError, match="Runs cannot be counted by 'seed': choose from scenario"):
+    with pytest.raises(ValueError, match="runs cannot be counted by 'seed': choose from scenario"):
         result.summary("seed")
 
 
 def test_the_first_of_nothing_is_refused(result):
-    with pytest.raises(LookupError, match="No run of right breaks a property in this campaign"):
+    with pytest.raises(LookupError, match="no run of right breaks a property in this campaign"):
         result.first("right")
 
 

@@ -297,7 +297,7 @@ def test_a_document_of_kafkas_profile_cannot_say_what_kafka_is_not(cluster, app,
 
 
 def test_an_unknown_profile_of_a_document_is_told_with_its_line() -> None:
-    with pytest.raises(BadStory, match=r"mine\.md:6: Unknown profile 'tiny'"):
+    with pytest.raises(BadStory, match=r"mine\.md:6: unknown profile 'tiny'"):
         spec_of("tiny")
 
 

@@ -86,8 +86,8 @@ def test_logs_without_a_finding_are_status_0(tmp_path, capsys):
             ["log", "--part-mb", "2"],
             "--topics, --no-checksums, --part-mb and --spark are for --logs",
         ),
-        (["--logs", "nowhere"], "This is not a folder"),
-        (["--logs", "{folder}", "--topics", "b"], "There is no log of a topic 'b' here."),
+        (["--logs", "nowhere"], "this is not a folder"),
+        (["--logs", "{folder}", "--topics", "b"], "there is no log of a topic 'b' here"),
     ],
 )
 def test_what_cannot_be_audited_is_one_sentence(tmp_path, capsys, arguments, why):

@@ -145,7 +145,7 @@ def test_an_audit_of_runs_that_hold_is_exit_status_0(kipviz, spark, tmp_path):
 
 @pytest.mark.spark
 def test_a_log_that_is_none_is_refused(refused, spark, tmp_path):
-    assert "There is nothing at" in refused("audit", tmp_path / "none")
+    assert "there is nothing at" in refused("audit", tmp_path / "none")
     (tmp_path / "empty").mkdir()
     assert "no Parquet files in it" in refused("audit", tmp_path / "empty")
 
@@ -171,7 +171,7 @@ def test_a_worker_that_dies_is_told_in_one_sentence(refused, monkeypatch):
 
     monkeypatch.setattr(campaign, "in_processes", dies)
     said = refused("campaign", *WORDS, *BOTH, "--way", "processes")
-    assert said.startswith("A worker process died in the middle")
+    assert said.startswith("a worker process died in the middle")
 
 
 @pytest.mark.spark

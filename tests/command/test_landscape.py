@@ -38,7 +38,7 @@ def test_a_cell_that_breaks_is_told_saved_and_makes_the_status_one(kipviz, tmp_p
             ("--down", f"{LOCK}=3,2"),
             f"{LOCK} must be whole numbers of at least 1, each greater than",
         ),
-        (("--across", "sessions=3"), "there is no axis 'sessions'; the axes are group.share."),
+        (("--across", "sessions=3"), "there is no axis 'sessions'; the axes are group.share"),
         (("--set", "clock"), "a change must be of the form setting=value, not 'clock'"),
         (("--save", "x.trace"), "--open names the cell whose run --save writes"),
     ],

@@ -228,9 +228,9 @@ def test_a_true_refusal_is_not_blamed_on_the_clock(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--requests", "{none}"], "The request log cannot be read (No such file or directory)."),
-        (["--requests", "{empty}"], "There is no line of a request here, such as ["),
-        (["--requests", "{odd}"], "This line is not a request as a broker logs it (KeyError: "),
+        (["--requests", "{none}"], "the request log cannot be read (No such file or directory)"),
+        (["--requests", "{empty}"], "there is no line of a request here, such as ["),
+        (["--requests", "{odd}"], "this line is not a request as a broker logs it (KeyError: "),
         (["--requests", "{log}", "--utc-offset", "CET"], "an offset from UTC must be like +02:00"),
         (
             ["--requests", "{log}", "--settings", "log.dirs=/x"],
@@ -246,7 +246,7 @@ def test_a_true_refusal_is_not_blamed_on_the_clock(
         ),
         (
             [],
-            "This is not a recording, so the requests are needed, too: name the broker's request log",
+            "this is not a recording, so the requests are needed, too: name the broker's request log",
         ),
     ],
 )

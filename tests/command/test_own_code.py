@@ -121,7 +121,7 @@ def test_a_view_is_told_of_two_and_more_designs_wherever_it_changes(kipviz, mine
     ("arguments", "says"),
     [
         (("--view", "{}:state"), "has no function state; did you mean states?"),
-        (("--view", "{}:two"), "A view takes one argument, the world. two takes (one, other)."),
+        (("--view", "{}:two"), "a view takes one argument, the world. two takes (one, other)"),
         (("--view", "{}"), "a function of your own must be FILE.py:FUNCTION, such as"),
         (("--view", "nowhere.py:f"), "there is no file nowhere.py"),
         (("--view", "{}:print"), "has no function print"),

@@ -236,7 +236,7 @@ TEXT = "---\nname: n\norder: 1\nminutes: 1\nscenario: s\ndesign: d\n---\n\n# T\n
         ("- no judge", "ends with its judge"),
         ("- g: `reached delivered twic`", "Did you mean 'delivered twice'"),
         ("- g: `faults many`", "whole number"),
-        ("- g: `holds today`", "Nothing may follow holds"),
+        ("- g: `holds today`", "nothing may follow holds"),
         ("- g: `search crash=1`", "crash"),
     ],
 )

@@ -78,7 +78,7 @@ def test_no_two_named_designs_are_alike() -> None:
 @AS_DESIGN
 def test_a_design_is_called_no_more_settled_than_its_least_settled_part(known: object) -> None:
     assert isinstance(known, type(REPAIRED))
-    # A design that cannot stage acknowledgements never asks the questions of KIP-1289.
+    # a design that cannot stage acknowledgements never asks the questions of KIP-1289.
     asked = SLOTS if known.stages_shares else ()
     parts = [STATUSES.index(known.option(slot.name).status) for slot in asked] or [0]
     assert STATUSES.index(known.status) >= max(parts)

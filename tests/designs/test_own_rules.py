@@ -201,7 +201,7 @@ def test_a_kept_run_names_the_design_and_runs_no_code_of_it(tmp_path: Path) -> N
 
 
 def test_a_name_that_a_design_has_is_refused() -> None:
-    with pytest.raises(ValueError, match="A design 'repaired' already exists"):
+    with pytest.raises(ValueError, match="a design 'repaired' already exists"):
         kipviz.propose("repaired", "repaired", marker_epoch=any_marker)
     with pytest.raises(ValueError, match="small letters"):
         kipviz.propose("My Design", "repaired", marker_epoch=any_marker)

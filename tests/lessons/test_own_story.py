@@ -109,7 +109,7 @@ def test_a_campaign_sends_the_story_along_to_its_workers() -> None:
     plan = make_plan(str(story(TEXT)), "repaired", "rough", runs=2)
     sent, here = pickle.dumps(plan), run_places(plan, 0, plan.jobs)
     library._brought.clear()
-    with pytest.raises(ValueError, match="There is no scenario 'mine'"):
+    with pytest.raises(ValueError, match="there is no scenario 'mine'"):
         make_plan("mine", "repaired")
     assert run_places(pickle.loads(sent), 0, plan.jobs) == here
     assert "error" not in here[0].column("status").to_pylist()
@@ -224,9 +224,9 @@ def test_a_link_whose_story_is_damaged_too_long_or_false_is_refused() -> None:
     with pytest.raises(ValueError, match="longer than 100,000 bytes"):
         read_head(write_head(head.but(story="x" * (STORY_MAX + 1))))
     false = TEXT.lstrip().replace("name: mine", "name: kip-1289-small")
-    with pytest.raises(ValueError, match="The library has a story 'kip-1289-small'"):
+    with pytest.raises(ValueError, match="the library has a story 'kip-1289-small'"):
         library.carried("kip-1289-small", false)
-    with pytest.raises(BadStory, match=r"^the story that it carries:1: A story begins with a head"):
+    with pytest.raises(BadStory, match=r"^the story that it carries:1: a story begins with a head"):
         library.carried("mine", "no story")
     assert issubclass(BadLink, ValueError)
 
@@ -235,7 +235,7 @@ def test_a_run_that_no_document_can_say_is_refused_before_its_file_is_written(tm
     run = runs.play(story(TEXT))
     odd = runs.Run(run.scenario.but(title="two\nlines"), run.design, run.model, run.trace)
     with pytest.raises(
-        TraceFileError, match="The run cannot be saved: The story 'mine' is not a document"
+        TraceFileError, match="the run cannot be saved: the story 'mine' is not a document"
     ):
         runs.save(odd, tmp_path / "odd.trace")
     assert not (tmp_path / "odd.trace").exists()
@@ -269,19 +269,19 @@ def test_a_step_that_waits_in_vain_or_is_more_than_one_says_what_there_is() -> N
 def test_a_goal_a_cluster_and_a_design_that_cannot_be_are_told_where_they_stand() -> None:
     told = read_refusal("broker crashed", "broker crash")
     assert told.startswith(
-        "the text:32: Unknown goal 'broker crash'. Did you mean 'broker crashed'?"
+        "the text:32: unknown goal 'broker crash'. Did you mean 'broker crashed'?"
     )
     told = read_refusal("max_records: 1", "max_records: 0")
     assert told == "the text:6: max_records of app-1 must be from 1 to 2147483647, not 0"
     told = read_refusal("[repaired, finding-I]", "[repaired, kafka]")
     assert "the text:6: mine stages share-group acknowledgements" in told
     told = read_refusal("name: mine", "name: kip-1289-small")
-    assert told == "the text:2: The library has a story 'kip-1289-small': choose another name."
+    assert told == "the text:2: the library has a story 'kip-1289-small': choose another name"
 
 
 @pytest.mark.parametrize("given", ["", None, 7, "a\0b"])
 def test_what_is_neither_a_text_nor_a_path_is_refused(given) -> None:
-    with pytest.raises(ValueError, match="A story "):
+    with pytest.raises(ValueError, match="a story "):
         story(given)
 
 

@@ -121,7 +121,7 @@ def test_acls_keep_their_kind_in_the_rows_of_the_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", range(3, len(write_record(1)) - 1))
 def test_an_acl_that_is_cut_off_is_refused_with_its_place(tmp_path: Path, size: int) -> None:
-    with pytest.raises(RecordingError, match="The record at offset 0 cannot be read"):
+    with pytest.raises(RecordingError, match="the record at offset 0 cannot be read"):
         metadata(tmp_path, (START, write_record(1)[:size]))
 
 

@@ -257,7 +257,7 @@ def test_a_damaged_batch_costs_itself_and_is_named_with_its_place(
     assert main([*words, "--json"]) in (0, 1)
     told = json.loads(capsys.readouterr().out)
     assert len(told["not_read"]) == rows
-    assert f"{log}, byte {broken.position}: The batch is damaged" in told["not_read"][0]
+    assert f"{log}, byte {broken.position}: the batch is damaged" in told["not_read"][0]
     whole_steps = 46
     assert told["steps"] <= whole_steps
     found = of_broker(whole[0], (whole[1],))
@@ -266,7 +266,7 @@ def test_a_damaged_batch_costs_itself_and_is_named_with_its_place(
     assert main(["log", str(whole[0]), "--accept", "--requests", str(whole[1])]) in (0, 1)
     assert f"not read: {told['not_read'][0]}" in capsys.readouterr().out
     with pytest.warns(
-        DamagedLog, match=f"Not read: .*byte {broken.position}: The batch is damaged"
+        DamagedLog, match=f"Not read: .*byte {broken.position}: the batch is damaged"
     ):
         assert kipviz.rebuild(whole[0]).last_step == told["steps"]
     places = [e.batch.base_offset for e in found.entries if e.partition == partition]
@@ -282,7 +282,7 @@ def test_a_batch_that_is_cut_off_is_named_with_its_place(whole: tuple[Path, Path
     found = of_broker(whole[0], (whole[1],))
     assert found.damaged == ("orders-0",)
     (said,) = found.not_read
-    assert f"{log}, byte {last.position}: The last batch is cut off: it needs {last.size} " in said
+    assert f"{log}, byte {last.position}: the last batch is cut off: it needs {last.size} " in said
     assert last.base_offset not in [
         e.batch.base_offset for e in found.entries if e.partition == "orders-0"
     ]
@@ -298,7 +298,7 @@ def test_what_follows_a_broken_length_in_a_file_is_lost_and_said_so(
     log.write_bytes(data)
     found = of_broker(whole[0], (whole[1],))
     (said,) = found.not_read
-    assert said.startswith(f"{log}, byte {segment.batches[2].position}: This is not a Kafka log: ")
+    assert said.startswith(f"{log}, byte {segment.batches[2].position}: this is not a Kafka log: ")
     assert said.endswith(" The rest of the file is not read.")
     assert len([e for e in found.entries if e.partition == "src-0"]) == 2
 

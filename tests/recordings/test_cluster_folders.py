@@ -79,14 +79,14 @@ def test_folders_that_are_not_several_brokers_of_one_cluster_are_refused(
     folders: tuple[Path, Path],
 ) -> None:
     first, second = folders
-    with pytest.raises(RecordingError, match="Two of the folders are of one broker"):
+    with pytest.raises(RecordingError, match="two of the folders are of one broker"):
         cluster_folders((first, first))
     about = (second / ABOUT).read_text()
     (second / ABOUT).write_text(about.replace("cluster.id=", "cluster.id=other"))
-    with pytest.raises(RecordingError, match="The folders are of several clusters"):
+    with pytest.raises(RecordingError, match="the folders are of several clusters"):
         cluster_folders(folders)
     (second / ABOUT).unlink()
-    with pytest.raises(RecordingError, match=f"There is no {ABOUT}"):
+    with pytest.raises(RecordingError, match=f"there is no {ABOUT}"):
         cluster_folders(folders)
     with pytest.raises(ValueError, match="name at least one broker's folder"):
         kipviz.rebuild([])

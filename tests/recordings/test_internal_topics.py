@@ -332,7 +332,7 @@ SHARE_KEY = i(2, 1) + text("g") + UUID + i(4, 0)
 def test_what_is_not_understood_is_refused_with_file_and_byte(topic, key, value, sentence):
     with pytest.raises(RecordingError) as refused:
         decode(segment(key, value), topic)
-    assert str(refused.value).startswith("x.log, byte 101: The record at offset 7 cannot be read: ")
+    assert str(refused.value).startswith("x.log, byte 101: the record at offset 7 cannot be read: ")
     assert sentence in str(refused.value)
 
 

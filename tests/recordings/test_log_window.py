@@ -85,9 +85,9 @@ def test_a_transaction_that_ended_before_the_window_is_not_in_it(tmp_path):
         (
             "out-1",
             0,
-            "There is no log of out-1 here; there are __transaction_state-0, out-0, quiet-0.",
+            "there is no log of out-1 here; there are __transaction_state-0, out-0, quiet-0",
         ),
-        ("out-0", 3_001, "out-0 has no batch with offset 3001; they end at 2999."),
+        ("out-0", 3_001, "out-0 has no batch with offset 3001; they end at 2999"),
     ],
 )
 def test_a_place_that_is_not_there_is_one_sentence(long_log, partition, offset, why):
@@ -177,7 +177,7 @@ def test_logs_end_with_the_last_batch_of_a_user_topic_that_can_be_read(tmp_path)
     write(tmp_path, "late-0")
     assert end_of(folders) == ("__transaction_state-0", 0)
     write(tmp_path, "__transaction_state-0")
-    with pytest.raises(RecordingError, match="No batch can be read in these logs"):
+    with pytest.raises(RecordingError, match="no batch can be read in these logs"):
         end_of(folders)
 
 

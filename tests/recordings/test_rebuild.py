@@ -385,9 +385,9 @@ def test_a_number_that_is_none_is_refused(settings: dict[str, int], sentence: st
 
 
 def test_a_place_without_logs_is_refused_with_its_name(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="No folder here holds a segment"):
+    with pytest.raises(RecordingError, match="no folder here holds a segment"):
         kipviz.rebuild(tmp_path)
-    with pytest.raises(RecordingError, match="This is not a folder"):
+    with pytest.raises(RecordingError, match="this is not a folder"):
         kipviz.rebuild(tmp_path / "none")
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "00000000000000000000.log").write_bytes(b"")

@@ -571,7 +571,7 @@ def test_a_byte_flipped_in_any_recorded_file_is_refused(tmp_path_factory, data):
 
 
 def test_a_folder_that_is_no_recording_is_refused(tmp_path):
-    with pytest.raises(RecordingError, match=r"recording.json, byte 0: This is not a recording"):
+    with pytest.raises(RecordingError, match=r"recording.json, byte 0: this is not a recording"):
         load_recording(tmp_path)
 
 
@@ -598,7 +598,7 @@ def edit(folder, change):
 
 def test_a_missing_file_is_refused(copy):
     (copy / CALLS).unlink()
-    with pytest.raises(RecordingError, match=r"calls.jsonl, byte 0: The file cannot be read"):
+    with pytest.raises(RecordingError, match=r"calls.jsonl, byte 0: the file cannot be read"):
         load_recording(copy)
     edit(copy, lambda about: about["files"].pop(CALLS))
     with pytest.raises(RecordingError, match=r"does not list calls.jsonl"):
@@ -631,7 +631,7 @@ def test_a_line_that_is_no_call_is_refused_with_its_byte(copy):
     (copy / CALLS).write_bytes(content)
     edit(copy, lambda a: a["files"].update({CALLS: hashlib.sha256(content).hexdigest()}))
     at = len(lines[0]) + len(lines[1])
-    with pytest.raises(RecordingError, match=rf"calls.jsonl, byte {at}: This is not what"):
+    with pytest.raises(RecordingError, match=rf"calls.jsonl, byte {at}: this is not what"):
         load_recording(copy)
 
 
@@ -640,7 +640,7 @@ def test_bytes_that_are_no_text_are_damage_with_a_file(tmp_path):
     shutil.copytree(HERE / "kafka-4.4.0" / "commit-and-abort", damaged)
     (damaged / ABOUT).write_bytes((damaged / ABOUT).read_bytes().replace(b"4.4.0", b"4.4.\xff", 1))
     with pytest.raises(
-        RecordingError, match=rf"{ABOUT}, byte 0: This is not what a recording holds"
+        RecordingError, match=rf"{ABOUT}, byte 0: this is not what a recording holds"
     ):
         load_recording(damaged)
 
@@ -665,7 +665,7 @@ def test_a_request_at_no_time_or_of_no_text_is_damage_with_a_byte(tmp_path, when
         b"[" + when + b",123] DEBUG Completed request:" + said + b" (kafka.request.logger)\n"
     )
     with pytest.raises(
-        RecordingError, match=r"byte 0: This line is not a request as a broker logs it"
+        RecordingError, match=r"byte 0: this line is not a request as a broker logs it"
     ):
         exchanges_in(log)
 
@@ -685,11 +685,11 @@ def test_a_line_of_a_request_log_that_is_cut_off_is_counted_with_its_place(tmp_p
     other = whole.replace(b" (kafka.request.logger)", b"")
     log.write_bytes(other * 2)
     with pytest.raises(
-        RecordingError, match=r"byte 0: This line is cut off, or not in Kafka's lay"
+        RecordingError, match=r"byte 0: this line is cut off, or not in Kafka's lay"
     ):
         exchanges_in(log)
 
 
 def test_a_request_log_that_is_not_there_is_named_without_a_byte(tmp_path):
-    with pytest.raises(RecordingError, match=r"nowhere.log: The request log cannot be read"):
+    with pytest.raises(RecordingError, match=r"nowhere.log: the request log cannot be read"):
         exchanges_in(tmp_path / "nowhere.log")

@@ -217,7 +217,7 @@ def test_a_file_that_is_no_kafka_log_is_refused_in_one_sentence(tmp_path, conten
     text = str(refused.value)
     assert text.startswith(f"{file}, byte {at}: ")
     assert sentence in text
-    assert re.search(r"[.]$", text)
+    assert not text.endswith(".")
     assert "\n" not in text
 
 
@@ -239,7 +239,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 def test_a_wrong_checksum_is_refused_and_may_be_ignored_on_demand():
     data = bytearray(OUTPUT.read_bytes())
     data[17] ^= 0xFF
-    with pytest.raises(RecordingError, match=r"byte 0: The batch is damaged: its checksum is"):
+    with pytest.raises(RecordingError, match=r"byte 0: the batch is damaged: its checksum is"):
         read(bytes(data))
     assert read(bytes(data), check_crc=False) == read(OUTPUT.read_bytes())
 
@@ -304,7 +304,7 @@ def test_a_partition_of_two_segments_reads_as_one(tmp_path):
     first, second = read_partition(tmp_path)
     assert [b.base_offset for b in first.batches + second.batches] == list(range(9))
     (tmp_path / "00000000000000000000.log").write_bytes(data)
-    with pytest.raises(RecordingError, match=r"00004.log, byte 0: The batch begins at offset 4"):
+    with pytest.raises(RecordingError, match=r"00004.log, byte 0: the batch begins at offset 4"):
         read_partition(tmp_path)
 
 
@@ -316,7 +316,7 @@ def test_only_the_last_segment_of_a_partition_may_be_torn(tmp_path):
     *_, last = read_partition(tmp_path, torn_tail=True)
     assert last.batches[-1].last_offset == 7
     (tmp_path / "00000000000000000000.log").write_bytes(data[: split - 1])
-    with pytest.raises(RecordingError, match=r"00000.log, byte \d+: The last batch is cut off"):
+    with pytest.raises(RecordingError, match=r"00000.log, byte \d+: the last batch is cut off"):
         read_partition(tmp_path, torn_tail=True)
 
 

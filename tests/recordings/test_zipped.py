@@ -48,14 +48,14 @@ def test_logs_are_read_and_answers_compared_without_numpy():
 
 
 def test_neither_a_folder_nor_a_zip_file_is_one_sentence(tmp_path):
-    with pytest.raises(RecordingError, match=r"lost: There is no such folder, and no lost\.zip\.$"):
+    with pytest.raises(RecordingError, match=r"lost: there is no such folder, and no lost\.zip$"):
         folder_at(tmp_path / "lost")
 
 
 def test_a_file_that_is_no_zip_file_is_one_sentence(tmp_path):
     (tmp_path / "logs.zip").write_bytes(b"not a zip file")
     with pytest.raises(
-        RecordingError, match=r"logs\.zip: It cannot be unpacked: File is not a zip file\.$"
+        RecordingError, match=r"logs\.zip: it cannot be unpacked: File is not a zip file$"
     ):
         folder_at(tmp_path / "logs")
 
@@ -63,7 +63,7 @@ def test_a_file_that_is_no_zip_file_is_one_sentence(tmp_path):
 def test_more_than_may_be_read_is_not_unpacked(tmp_path, monkeypatch):
     place = pack(tmp_path)
     monkeypatch.setenv("KIPVIZ_FILE_BYTES_MAX", "1000")
-    with pytest.raises(RecordingError, match=r"\.zip: It unpacks to [\d,]+ bytes, and at"):
+    with pytest.raises(RecordingError, match=r"\.zip: it unpacks to [\d,]+ bytes, and at"):
         folder_at(place)
 
 
@@ -88,7 +88,7 @@ def test_a_million_empty_files_are_more_than_may_be_read(tmp_path, monkeypatch):
             archive.writestr(f"src-{number}/0.log", b"")
     monkeypatch.setenv("KIPVIZ_FILE_BYTES_MAX", "1000000")
     assert read_refusal(tmp_path / "logs") == (
-        "It unpacks to 1,228,800 bytes, and at most 1,000,000 are read; KIPVIZ_FILE_BYTES_MAX allows more."
+        "it unpacks to 1,228,800 bytes, and at most 1,000,000 are read; KIPVIZ_FILE_BYTES_MAX allows more"
     )
 
 
@@ -96,8 +96,8 @@ def test_folders_that_are_nested_a_thousand_deep_are_one_sentence(tmp_path):
     with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
         archive.writestr("a/" * 1_900 + "0.log", b"")
     assert read_refusal(tmp_path / "logs") in (
-        "Its folders are nested too deeply.",
-        "It cannot be unpacked: File name too long.",
+        "its folders are nested too deeply",
+        "it cannot be unpacked: File name too long",
     )
 
 
@@ -106,7 +106,7 @@ def test_a_file_without_a_name_is_one_sentence(tmp_path):
         archive.writestr("namely", b"")
     data = (tmp_path / "logs.zip").read_bytes().replace(b"namely", b"\x00amely")
     (tmp_path / "logs.zip").write_bytes(data)
-    assert read_refusal(tmp_path / "logs").startswith("It cannot be unpacked: ")
+    assert read_refusal(tmp_path / "logs").startswith("it cannot be unpacked: ")
 
 
 def test_what_is_refused_leaves_no_folder_behind(tmp_path, monkeypatch):
@@ -123,5 +123,5 @@ def test_a_name_in_no_alphabet_is_one_sentence(tmp_path):
     data = (tmp_path / "logs.zip").read_bytes().replace("ä".encode(), b"\xe4\xe4")
     (tmp_path / "logs.zip").write_bytes(data)
     assert read_refusal(tmp_path / "logs").startswith(
-        "It cannot be unpacked: 'utf-8' codec can't decode"
+        "it cannot be unpacked: 'utf-8' codec can't decode"
     )

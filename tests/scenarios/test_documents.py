@@ -296,66 +296,66 @@ def test_the_document_that_the_mistakes_are_made_in_is_a_story() -> None:
         (
             "designs: [kafka]",
             "desings: [kafka]",
-            "4: Unknown key 'desings'. Did you mean 'designs'?",
+            "4: unknown key 'desings'. Did you mean 'designs'?",
         ),
         ("[kafka]", "[kafak]", "4: there is no design 'kafak'; nearest are kafka"),
         ("[kafka]", "kafka", "4: designs is a list such as [one, two]"),
-        ("[kafka]", "[kafka", "4: The list '[kafka' does not end with a bracket."),
-        ("[app-1, B1]", "[app-2, B1]", "5: Unknown lane 'app-2'. Did you mean 'app-1'?"),
-        ("[app-1, B1]", "[B1, B3, B4, B5, app-1]", "5: A story can show at most 4 lanes, not 5."),
-        ("regular-group", "regular", "6: Unknown cluster 'regular'. Did you mean 'regular-group'?"),
-        ("like: group-member", "like: member", "9: Unknown process 'member'. Did you mean"),
-        ("program: group-loop", "program: loop", "10: Unknown program 'loop'. Did you mean"),
+        ("[kafka]", "[kafka", "4: the list '[kafka' does not end with a bracket"),
+        ("[app-1, B1]", "[app-2, B1]", "5: unknown lane 'app-2'. Did you mean 'app-1'?"),
+        ("[app-1, B1]", "[B1, B3, B4, B5, app-1]", "5: a story can show at most 4 lanes, not 5"),
+        ("regular-group", "regular", "6: unknown cluster 'regular'. Did you mean 'regular-group'?"),
+        ("like: group-member", "like: member", "9: unknown process 'member'. Did you mean"),
+        ("program: group-loop", "program: loop", "10: unknown program 'loop'. Did you mean"),
         (
             "program: group-loop",
             "max_records: two",
-            "10: max_records must be a whole number, not 'two'.",
+            "10: max_records must be a whole number, not 'two'",
         ),
-        ("program: group-loop", "share: maybe", "10: Unknown value of share 'maybe'."),
-        ("program: group-loop", "max_record: 2", "10: Unknown key 'max_record'. Did you mean"),
-        ("    like: group-member\n", "", "8: The key 'transactional_id' is missing."),
-        ("clause: my lecture\n", "", "2: The head has no 'clause': give clause: ..."),
+        ("program: group-loop", "share: maybe", "10: unknown value of share 'maybe'"),
+        ("program: group-loop", "max_record: 2", "10: unknown key 'max_record'. Did you mean"),
+        ("    like: group-member\n", "", "8: the key 'transactional_id' is missing"),
+        ("clause: my lecture\n", "", "2: the head has no 'clause': give clause: ..."),
         (
             "clause: my lecture",
             "clause: a: b",
-            '3: A text with one of these characters must be in quotes: "a',
+            '3: a text with one of these characters must be in quotes: "a',
         ),
-        ("clause: my lecture", "name: again", "3: The key 'name' is given twice."),
-        ("  app-1:", "   app-1:", "7: The key 'applications' has no value."),
-        ("# My story", "My story", "13: The title must follow the head: '# The title'."),
-        ("\nWhat it shows.\n", "", "13: One paragraph must follow the title"),
-        ("## Checkpoints", "# Another", "34: A story has one title"),
-        ("```steps\napp-1 goes on\n```\n", "", "17: The beat 'The first beat' has no steps"),
-        ("app-1 goes on\n", "", "17: The beat 'The first beat' has no steps"),
+        ("clause: my lecture", "name: again", "3: the key 'name' is given twice"),
+        ("  app-1:", "   app-1:", "7: the key 'applications' has no value"),
+        ("# My story", "My story", "13: the title must follow the head: '# The title'"),
+        ("\nWhat it shows.\n", "", "13: one paragraph must follow the title"),
+        ("## Checkpoints", "# Another", "34: a story has one title"),
+        ("```steps\napp-1 goes on\n```\n", "", "17: the beat 'The first beat' has no steps"),
+        ("app-1 goes on\n", "", "17: the beat 'The first beat' has no steps"),
         (
             "What happens.\n",
             "",
-            "17: The beat 'The first beat' has no paragraph that describes it.",
+            "17: the beat 'The first beat' has no paragraph that describes it",
         ),
-        ("```\n\n## Checkpoints", "\n\n## Checkpoints", "30: The block '```steps' does not end"),
-        ("```steps", "```step", "30: This fence has no place in a beat: 'step'."),
-        ("- Watch: the log.", "- the log.", "21: This item has no place in a beat: 'the log.'."),
-        ("- Watch: the log.", "And more.", "21: This paragraph has no place in a beat"),
-        ("- Watch: the log.", "| a | b |", "21: This line is not a paragraph, list, heading"),
-        ("- [x] this", "- [ ] this", "23: A question has two choices or more, one of them right"),
-        ("  > Right.\n", "", "25: A choice must be followed by its reply"),
-        ("- saw it: `complete`", "- saw it", "36: A checkpoint is '- what was seen: `goal`'."),
+        ("```\n\n## Checkpoints", "\n\n## Checkpoints", "30: the block '```steps' does not end"),
+        ("```steps", "```step", "30: this fence has no place in a beat: 'step'"),
+        ("- Watch: the log.", "- the log.", "21: this item has no place in a beat: 'the log.'"),
+        ("- Watch: the log.", "And more.", "21: this paragraph has no place in a beat"),
+        ("- Watch: the log.", "| a | b |", "21: this line is not a paragraph, list, heading"),
+        ("- [x] this", "- [ ] this", "23: a question has two choices or more, one of them right"),
+        ("  > Right.\n", "", "25: a choice must be followed by its reply"),
+        ("- saw it: `complete`", "- saw it", "36: a checkpoint is '- what was seen: `goal`'"),
         (
             "What it shows.\n",
             "What it shows.\n\n```program p\n0 poll: x\n```\n",
-            "17: No application runs",
+            "17: no application runs",
         ),
         (
             "What it shows.\n",
             "What it shows.\n\n```program p\n0 pol: x\n```\n",
-            "18: Unknown call 'pol'.",
+            "18: unknown call 'pol'",
         ),
         (
             "What it shows.\n",
             "What it shows.\n\n```program p\n0 poll, them 1: x\n```\n",
-            "18: Unknown part",
+            "18: unknown part",
         ),
-        ("---\n\n#", "\n\n#", "1: The head does not end"),
+        ("---\n\n#", "\n\n#", "1: the head does not end"),
     ],
 )
 def test_a_mistake_is_told_with_its_file_and_line_and_what_is_allowed(old, new, says) -> None:
@@ -368,7 +368,7 @@ def test_a_mistake_is_told_with_its_file_and_line_and_what_is_allowed(old, new, 
 
 def test_a_second_question_is_refused_where_it_stands() -> None:
     start, end = GOOD.index("## The first"), GOOD.index("## Checkpoints")
-    with pytest.raises(BadStory, match=r"^mine.md:40: A story has one question at most"):
+    with pytest.raises(BadStory, match=r"^mine.md:40: a story has one question at most"):
         read_story(GOOD[:end] + GOOD[start:end] + GOOD[end:], "mine.md")
 
 
@@ -378,10 +378,10 @@ def test_two_files_of_one_name_and_a_name_that_is_not_its_file_s_are_refused(
     for room in ("a", "b"):
         (tmp_path / room).mkdir()
         (tmp_path / room / "mine.md").write_text(GOOD, encoding="utf-8")
-    with pytest.raises(BadStory, match=r"b/mine.md:1: There are two stories 'mine': .*a/mine.md"):
+    with pytest.raises(BadStory, match=r"b/mine.md:1: there are two stories 'mine': .*a/mine.md"):
         library.documents_in(tmp_path)
     (tmp_path / "a" / "yours.md").write_text(GOOD, encoding="utf-8")
-    with pytest.raises(BadStory, match=r"yours.md:2: The story 'mine' belongs in a file mine.md."):
+    with pytest.raises(BadStory, match=r"yours.md:2: the story 'mine' belongs in a file mine.md"):
         library.read_document(tmp_path / "a" / "yours.md")
 
 

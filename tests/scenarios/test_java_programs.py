@@ -145,7 +145,7 @@ app-1 goes on
         ),
         ("while (running) { producer.flush(); }", 1, "write 'while (true) {'"),
         ("producer.beginTransaction()\nproducer.flush();", 2, "';' is missing before 'producer'"),
-        ("try { producer.flush(); }", 1, "A 'try' has a 'catch'"),
+        ("try { producer.flush(); }", 1, "a 'try' has a 'catch'"),
         (
             "try { producer.flush(); } catch (Exception e) { producer.flush(); }",
             1,
@@ -161,8 +161,8 @@ app-1 goes on
         ),
         ("for (int i = 0; i < 3; i++) { producer.flush(); }", 1, "for (record : records)"),
         ("return;", 1, "'return' is not in a program"),
-        ('producer.send("open);', 1, "This is not Java"),
-        ("while (true) {\nproducer.flush();", 2, "The program ends too early"),
+        ('producer.send("open);', 1, "this is not Java"),
+        ("while (true) {\nproducer.flush();", 2, "the program ends too early"),
         ("Map<String, (x)> y = new HashMap<>();\n", 1, "'(' is not part of a type"),
         ("acks.add(1, AcknowledgeType.ACCEPT);", 1, "client"),
         (
@@ -170,7 +170,7 @@ app-1 goes on
             2,
             "takes record.offset()",
         ),
-        (";", 1, "A program calls a client at least once"),
+        (";", 1, "a program calls a client at least once"),
         ("{" * 500 + ";", 1, "nested too deeply"),
         ("f(" * 500 + ";", 1, "nested too deeply"),
         ("!" * 9_000 + "x;", 1, "nested too deeply"),
@@ -187,7 +187,7 @@ def test_what_no_program_in_java_is_names_its_line_and_what_is_possible(text, li
 def test_a_mistake_in_a_storys_program_is_told_with_the_files_line():
     bad = STORY.replace("PROGRAM", KIP_1289.replace("commitTransaction", "comitTransaction"))
     with pytest.raises(
-        BadStory, match=r"mine\.md:34: Unknown call of producer 'comitTransaction'\. Did you mean"
+        BadStory, match=r"mine\.md:34: unknown call of producer 'comitTransaction'\. Did you mean"
     ):
         read_story(bad, "mine.md")
 

@@ -275,17 +275,17 @@ POLLED = "records = consumer.poll()\n"
         (POLLED + "producer.send(records + 1)", "2: BinOp is not in a program: the model sends"),
         (POLLED + "print(records)", "2: 'print' is a function of Python, which is read here"),
         (POLLED + "out = f(records)", "2: 'out' = f(…): write the function where its value"),
-        (POLLED + "break", "2: 'break' is in a 'while True:'."),
-        (POLLED + "records", "2: 'records' is not in a program: it calls no client."),
-        (POLLED + "brodcast.send(records)", "2: Unknown client 'brodcast'. Did you mean"),
+        (POLLED + "break", "2: 'break' is in a 'while True:'"),
+        (POLLED + "records", "2: 'records' is not in a program: it calls no client"),
+        (POLLED + "brodcast.send(records)", "2: unknown client 'brodcast'. Did you mean"),
         (
             POLLED + "producer.comit_transaction()",
-            "2: Unknown call of producer 'comit_transaction'. Did you mean 'commit_transaction'?",
+            "2: unknown call of producer 'comit_transaction'. Did you mean 'commit_transaction'?",
         ),
-        (POLLED + "producer.close()", "2: Unknown call of producer 'close'."),
+        (POLLED + "producer.close()", "2: unknown call of producer 'close'"),
         (
             POLLED + "consumer.poll().first()",
-            "2: A call is CLIENT.METHOD(…) with one of the clients",
+            "2: a call is CLIENT.METHOD(…) with one of the clients",
         ),
         (
             POLLED + "more = consumer.poll()",
@@ -293,19 +293,19 @@ POLLED = "records = consumer.poll()\n"
         ),
         (POLLED + "x = producer.send(records)", "2: 'x' = …: producer.send() gives nothing"),
         (POLLED + "producer.send()", "2: producer.send() is written producer.send(a function of"),
-        (POLLED + "producer.send(*records)", "2: The model reads arguments one by one"),
-        (POLLED + "producer.send(f(other))", "2: Unknown name 'other'. Did you mean 'records'?"),
-        ("producer.send(f(records))", "1: There is no 'records' yet: records = consumer.poll()"),
+        (POLLED + "producer.send(*records)", "2: the model reads arguments one by one"),
+        (POLLED + "producer.send(f(other))", "2: unknown name 'other'. Did you mean 'records'?"),
+        ("producer.send(f(records))", "1: there is no 'records' yet: records = consumer.poll()"),
         (POLLED + "consumer.commit_sync(1)", "2: consumer.commit_sync() is written consumer.commi"),
-        (POLLED + "consumer.commit_sync(); consumer.poll()", "2: A line has one call"),
+        (POLLED + "consumer.commit_sync(); consumer.poll()", "2: a line has one call"),
         ("while records:\n    consumer.poll()", "1: a 'while' loop in a program never ends"),
-        ("while True:\n    pass", "1: A program calls a client at least once"),
-        (POLLED + "while True:\n    pass", "1: After this line comes a loop without a call"),
+        ("while True:\n    pass", "1: a program calls a client at least once"),
+        (POLLED + "while True:\n    pass", "1: after this line comes a loop without a call"),
         (
             "while True:\n    consumer.poll()\nelse:\n    pass",
             "4: 'else' of a while is not in a program",
         ),
-        ("while True:\n    consumer.poll()\nconsumer.poll()", "3: This line is never reached"),
+        ("while True:\n    consumer.poll()\nconsumer.poll()", "3: this line is never reached"),
         (
             "for record in records:\n    f(record)",
             "1: 'for' must iterate over the records of poll()",
@@ -313,22 +313,22 @@ POLLED = "records = consumer.poll()\n"
         (POLLED + "for r in records:\n    pass\nelse:\n    pass", "5: 'else' of a for"),
         (
             POLLED + "for r in records:\n    producer.send(r)\n    producer.send(r)",
-            "4: A for has one call of a client",
+            "4: a for has one call of a client",
         ),
         (
             POLLED + "for r in records:\n    producer.commit_transaction()",
-            "3: 'for' is for send() and acknowledge(), not for commitTransaction().",
+            "3: 'for' is for send() and acknowledge(), not for commitTransaction()",
         ),
         (
             "producer.init_transactions()\nproducer.flush()",
             "2: 'flush' is for a producer without transactions",
         ),
-        ("consumer.poll(", "1: This is not Python: 'consumer.poll('."),
-        ("  consumer.poll()\nconsumer.poll()", "1: This is not Python"),
-        ("share_consumer.acknowledge(100, ACEPT)", "1: Unknown acknowledgement 'ACEPT'. Did you"),
+        ("consumer.poll(", "1: this is not Python: 'consumer.poll('"),
+        ("  consumer.poll()\nconsumer.poll()", "1: this is not Python"),
+        ("share_consumer.acknowledge(100, ACEPT)", "1: unknown acknowledgement 'ACEPT'. Did you"),
         ("share_consumer.acknowledge(r, ACCEPT)", "1: share_consumer.acknowledge() is written"),
-        ("", "1: A program calls a client at least once."),
-        ("# nothing", "1: A program calls a client at least once."),
+        ("", "1: a program calls a client at least once"),
+        ("# nothing", "1: a program calls a client at least once"),
     ],
 )
 def test_what_a_program_cannot_carry_is_told_with_its_line_and_what_is_possible(text, says) -> None:
@@ -363,16 +363,16 @@ def attempt(excepts: str, body: str = "producer.commit_transaction()") -> str:
         ("except ApiException:\n    pass", "3: 'ApiException' stands for many exceptions"),
         (
             "except TimeoutException:\n    pass\nexcept KafkaException:\n    pass",
-            "3: Two 'except' that do something are more than a program has",
+            "3: two 'except' that do something are more than a program has",
         ),
-        ("except KafkaException:\n    raise", "3: The last 'except' does something"),
+        ("except KafkaException:\n    raise", "3: the last 'except' does something"),
         (
             "except ProducerFencedException:\n    pass",
-            "3: The process ends with ProducerFencedException. No call in this try throws",
+            "3: the process ends with ProducerFencedException; no call in this try throws",
         ),
         (
             "except RebalanceInProgressException:\n    pass",
-            "3: No call in this try throws 'RebalanceInProgressException' in the model",
+            "3: no call in this try throws 'RebalanceInProgressException' in the model",
         ),
         (
             "except CommitFailedException:\n    raise\nexcept KafkaException:\n    consumer.poll()",
@@ -380,12 +380,12 @@ def attempt(excepts: str, body: str = "producer.commit_transaction()") -> str:
         ),
         (
             "except ProducerFencedException:\n    raise\nexcept KafkaException:\n    pass",
-            "5: An 'except' under one that raises again begins with a call of a client.",
+            "5: an 'except' under one that raises again begins with a call of a client",
         ),
         ("except (KafkaException, TimeoutException):\n    pass", "3: KafkaException is every one"),
         (
             "except kafka.KafkaException:\n    pass",
-            "3: An 'except' must name classes of exceptions",
+            "3: an 'except' must name classes of exceptions",
         ),
     ],
 )
@@ -403,7 +403,7 @@ def test_a_try_in_a_try_takes_every_kafka_exception_or_is_refused() -> None:
     program = read(outer.format("KafkaException"))
     assert [line.on_error for line in program] == [1, 2, -1]
     assert read_refusal(outer.format("OffsetOutOfRangeException")).startswith(
-        "4: A try in a try takes"
+        "4: a try in a try takes"
     )
 
 
@@ -534,7 +534,7 @@ applications:
 
 # A client that copies records
 
-The program reads a record from src and writes it to output-A in a transaction.
+the program reads a record from src and writes it to output-A in a transaction.
 
 ```program app-1
 producer.init_transactions()
@@ -644,7 +644,7 @@ def test_the_consumer_has_the_name_of_its_kind_of_group() -> None:
     with pytest.raises(BadStory) as told:
         read_story(TEXT.lstrip().replace(" consumer.poll()", " share_consumer.poll()"), "mine.md")
     says = (
-        "mine.md:25: app-1 is in a regular group: its consumer is 'consumer', not 'share_consumer'."
+        "mine.md:25: app-1 is in a regular group: its consumer is 'consumer', not 'share_consumer'"
     )
     assert str(told.value) == says
 

@@ -94,5 +94,5 @@ def test_a_run_continues_until_a_condition_and_nothing_happens_there() -> None:
         condition_of("B1 crashes after PREPARE_COMMIT")
     with pytest.raises(ValueError, match="also says what happens there"):
         condition_of("PREPARE_COMMIT before marker")
-    with pytest.raises(ValueError, match="Say what to run until"):
+    with pytest.raises(ValueError, match="say what to run until"):
         condition_of("  ")

@@ -108,7 +108,7 @@ def test_a_log_of_smaller_whole_numbers_is_read(spark, tmp_path):
 
 
 def test_a_path_with_nothing_at_it_is_told(spark, tmp_path):
-    with pytest.raises(NotAnEventLog, match=r"^There is nothing at .*/no\.$"):
+    with pytest.raises(NotAnEventLog, match=r"^there is nothing at .*/no$"):
         read_events(spark, tmp_path / "no")
 
 

@@ -52,7 +52,7 @@ def test_a_worker_that_dies_gives_one_sentence_and_the_session_lives_on(spark, p
     campaign = Campaign("copy", "dies", runs=6, spark=spark, task_module=STAND_IN)
     with pytest.raises(CampaignFailed) as failure:
         campaign.run()
-    assert str(failure.value).startswith("A worker process died in the middle")
+    assert str(failure.value).startswith("a worker process died in the middle")
     assert "\n" not in str(failure.value)
     assert on_spark(spark, plan, 2).num_rows == plan.jobs
 
@@ -80,7 +80,7 @@ def test_a_cancel_from_another_thread_ends_it_soon_and_leaves_the_session_usable
 
     canceller = threading.Thread(target=cancel)
     canceller.start()
-    with pytest.raises(Cancelled, match="The campaign was cancelled"):
+    with pytest.raises(Cancelled, match="the campaign was cancelled"):
         campaign.run(note_progress)
     canceller.join()
     assert 0 < seen[-1] < 400
@@ -179,12 +179,12 @@ def test_a_log_is_never_half_written_when_it_is_cancelled(spark, tmp_path):
 def test_a_log_does_not_overwrite_what_is_there(spark, plan, tmp_path):
     (tmp_path / "log").write_text("mine")
     with pytest.raises(
-        FileExistsError, match=r"There is something at .*log already: choose another"
+        FileExistsError, match=r"there is something at .*log already: choose another"
     ):
         write_events(spark, plan, tmp_path / "log")
     assert (tmp_path / "log").read_text() == "mine"
 
 
 def test_a_job_that_there_is_not_is_refused(spark, plan, tmp_path):
-    with pytest.raises(ValueError, match="There is no job 80: this campaign has 0 to 79"):
+    with pytest.raises(ValueError, match="there is no job 80: this campaign has 0 to 79"):
         write_events(spark, plan, tmp_path / "log", jobs=[80])

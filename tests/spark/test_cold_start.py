@@ -78,9 +78,9 @@ def test_a_session_that_is_there_makes_all_runs(monkeypatch):
 
 
 def test_spark_that_cannot_be_had_is_told_though_runs_were_made(monkeypatch):
-    start = Start(monkeypatch, SparkUnavailable("There is no Java."))
+    start = Start(monkeypatch, SparkUnavailable("there is no Java"))
     monkeypatch.setattr(cold_start, "_REPORT_SECONDS", 0)
-    with pytest.raises(SparkUnavailable, match="There is no Java"):
+    with pytest.raises(SparkUnavailable, match="there is no Java"):
         campaign().run(lambda *_: start.there.set())
 
 

@@ -82,7 +82,7 @@ def test_request_logs_are_tables_too(spark, reading, whole):
             "1 MB",
             "the option partbytes must be a number of bytes of at least 1, not '1 MB'",
         ),
-        ("topics", "nosuch", "There is no log of a topic 'nosuch' here."),
+        ("topics", "nosuch", "there is no log of a topic 'nosuch' here"),
     ],
 )
 @pytest.mark.usefixtures("reading")
@@ -155,7 +155,7 @@ def test_a_log_that_cannot_be_read_on_spark_is_refused_with_its_place(spark, bro
     (said,) = (row["said"] for row in rows.to_pylist() if row["kind"] == FAILURE)
     file, at, why = msgspec.msgpack.decode(said)
     assert file.endswith(".gone")
-    assert (at, why) == (0, "The file cannot be read (No such file or directory).")
+    assert (at, why) == (0, "the file cannot be read (No such file or directory)")
 
 
 @pytest.mark.parametrize("bytes_each", [1 << 20, 200])

@@ -147,7 +147,7 @@ def test_a_part_travels_once_and_a_state_names_it(monkeypatch):
 def test_a_model_that_cannot_be_sent_is_refused_before_a_jvm_starts():
     model = TwoPhaseCommit(2)
     model.kind = lambda _: "deliver"
-    with pytest.raises(ValueError, match="This model cannot be sent to a worker"):
+    with pytest.raises(ValueError, match="this model cannot be sent to a worker"):
         search(model, properties=())
 
 

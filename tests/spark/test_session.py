@@ -90,7 +90,7 @@ def closed_port():
 @pytest.mark.parametrize(("scheme", "what"), [("spark", "Spark master"), ("sc", "Spark Connect")])
 def test_a_master_that_does_not_answer_is_told_at_once(no_session, scheme, what):
     address = f"127.0.0.1:{closed_port()}"
-    with pytest.raises(SparkUnavailable, match=rf"^No {what}.* answers at {address}: start it, or"):
+    with pytest.raises(SparkUnavailable, match=rf"^no {what}.* answers at {address}: start it, or"):
         sessions.session(f"{scheme}://{address}")
 
 
@@ -118,7 +118,7 @@ def test_without_java_the_sentence_says_what_to_install(no_session, monkeypatch)
 def test_a_second_call_gives_the_same_session_and_another_master_is_refused(spark):
     assert sessions.session() is spark
     assert sessions.session("local[2]") is spark
-    with pytest.raises(SparkUnavailable, match=r"^A Spark session on local\[2,4\] is running, so"):
+    with pytest.raises(SparkUnavailable, match=r"^a Spark session on local\[2,4\] is running, so"):
         sessions.session("local[1]")
 
 

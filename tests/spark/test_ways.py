@@ -29,7 +29,7 @@ def test_a_process_that_dies_gives_one_sentence():
     campaign = Campaign("copy", "dies", runs=8, way="processes", task_module=STAND_IN)
     with pytest.raises(
         CampaignFailed,
-        match=r"^A worker process died 3 times, and \d of 8 runs are not made: run the",
+        match=r"^a worker process died 3 times, and \d of 8 runs are not made: run the",
     ):
         campaign.run()
 
@@ -101,7 +101,7 @@ def test_a_cancelled_campaign_can_be_run_again():
 
 
 def test_a_way_that_there_is_not_is_refused():
-    with pytest.raises(ValueError, match="A campaign cannot run 'gpu': choose from spark, loop"):
+    with pytest.raises(ValueError, match="a campaign cannot run 'gpu': choose from spark, loop"):
         Campaign("copy", "right", way="gpu", task_module=STAND_IN)
 
 
@@ -123,8 +123,8 @@ def test_there_are_enough_tasks_for_a_smooth_bar_and_not_too_many(jobs, cores, t
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("Python worker exited unexpectedly (crashed)", "A worker process died in the middle"),
-        ("ModuleNotFoundError: No module named 'msgspec'", "The workers cannot import msgspec:"),
+        ("Python worker exited unexpectedly (crashed)", "a worker process died in the middle"),
+        ("ModuleNotFoundError: No module named 'msgspec'", "the workers cannot import msgspec:"),
         ("java.lang.OutOfMemoryError: Java heap space", "Spark's JVM ran out of memory: stop()"),
         (
             "a\nCaused by: java.io.IOException: x\nCaused by: y: the cause\n",

@@ -291,14 +291,14 @@ def test_an_exception_in_some_worlds_leaves_the_others_alone(world):
     [
         (who_runs, "views must be a list of functions"),
         ("who_runs", "views must be a list of functions"),
-        (["who_runs"], "A view must be a function written with def"),
-        ([lambda _: {}], "A view must be a function written with def"),
-        ([len], "A view must be a function written with def"),
+        (["who_runs"], "a view must be a function written with def"),
+        ([lambda _: {}], "a view must be a function written with def"),
+        ([len], "a view must be a function written with def"),
         (
             [list_shown],
-            r"A view takes one argument, the world. list_shown takes \(card_id, stepper\).",
+            r"a view takes one argument, the world. list_shown takes \(card_id, stepper\)",
         ),
-        ([who_runs, who_runs], "Two views are called who_runs"),
+        ([who_runs, who_runs], "two views are called who_runs"),
     ],
 )
 def test_what_can_be_no_view_is_one_sentence_before_anything_is_opened(views, sentence):

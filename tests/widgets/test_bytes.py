@@ -40,9 +40,9 @@ def test_a_branch_has_the_bytes_of_its_own_messages_and_of_those_before() -> Non
 
 def test_a_message_that_the_line_does_not_have_is_refused_in_one_sentence() -> None:
     stepper = kipviz.open(STORY)
-    with pytest.raises(ValueError, match=r"^There is no message 'm99' on this line\.$"):
+    with pytest.raises(ValueError, match=r"^there is no message 'm99' on this line$"):
         stepper.bytes("m99")
-    with pytest.raises(ValueError, match=r"^No message is chosen: click one, or name it"):
+    with pytest.raises(ValueError, match=r"^no message is chosen: click one, or name it"):
         stepper.bytes()
 
 
@@ -50,12 +50,12 @@ def test_a_payload_without_bytes_is_still_shown() -> None:
     payload = flow.share_payload()
     read(payload)
     message = payload["messages"][0]["id"]
-    with pytest.raises(ValueError, match=rf"^No bytes are recorded for message '{message}'"):
+    with pytest.raises(ValueError, match=rf"^no bytes are recorded for message '{message}'"):
         Stepper(payload).bytes(message)
 
 
 def test_a_shape_that_there_is_not_is_refused() -> None:
     payload = flow.share_payload()
     payload["messages"][0]["bytes"] = ["no-such-shape", "00"]
-    with pytest.raises(ValueError, match="There is no shape 'no-such-shape'"):
+    with pytest.raises(ValueError, match="there is no shape 'no-such-shape'"):
         read(payload)

@@ -41,7 +41,7 @@ class Gated:
         self.reached.set()
         assert self.go_on.wait(SECONDS)
         if self.cancelled:
-            raise RuntimeError("The campaign was cancelled.")
+            raise RuntimeError("the campaign was cancelled")
         return campaign("right").run()
 
     def cancel(self):
@@ -126,7 +126,7 @@ def test_the_cancel_button_cancels_and_the_campaign_can_be_run_again():
     view.start()
     assert gated.reached.wait(SECONDS)
     view.cancel_button.click()
-    with pytest.raises(RuntimeError, match=r"^The campaign was cancelled\.$"):
+    with pytest.raises(RuntimeError, match=r"^the campaign was cancelled$"):
         view.wait()
     assert view.status.value == "The campaign was cancelled."
     assert view.bar.bar_style == "warning"
@@ -142,7 +142,7 @@ def test_an_error_is_shown_and_raised_again_and_never_swallowed():
     view = CampaignView(Fails())
     with pytest.raises(OSError, match="no Spark here"):
         view.run()
-    assert view.status.value == "no Spark here <b>today</b>"
+    assert view.status.value == "No Spark here <b>today</b>."
     assert type(view.status).__name__ == "Label"  # draws text, not markup
     assert view.bar.bar_style == "danger"
 

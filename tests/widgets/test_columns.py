@@ -194,7 +194,7 @@ def test_columns_without_views_have_nothing_of_them(three: Columns) -> None:
 
 
 def test_a_wrong_view_is_told_before_anything_is_played() -> None:
-    with pytest.raises(BadView, match="A view takes one argument"):
+    with pytest.raises(BadView, match="a view takes one argument"):
         kipviz.compare(STORY, *DESIGNS, views=[lambda_like])
     with pytest.raises(ValueError, match="columns are called by their designs"):
         kipviz.compare(STORY, *DESIGNS, names=("a", "b"))

@@ -50,5 +50,5 @@ def test_a_copy_of_a_recorded_run_needs_no_model():
 
 
 def test_a_copy_at_a_step_that_is_not_there_is_refused_with_those_that_are(whole):
-    with pytest.raises(ValueError, match=r"There is no step 999 on this line: it has 0 to \d+\."):
+    with pytest.raises(ValueError, match=r"there is no step 999 on this line: it has 0 to \d+"):
         whole.copy(999)

@@ -30,7 +30,7 @@ def test_the_findings_of_another_kip_are_a_table_too() -> None:
 
 
 def test_a_finding_without_a_run_does_not_open() -> None:
-    with pytest.raises(LookupError, match="No run shows finding 'N' here; there are runs for A"):
+    with pytest.raises(LookupError, match="no run shows finding 'N' here; there are runs for A"):
         kipviz.findings("A", "N").open("N")
     with pytest.raises(LookupError, match="there is no finding 'Y'"):
         kipviz.findings("Y")

@@ -154,8 +154,8 @@ def test_under_finding_d_the_lock_breaks_the_promise_on_a_branch_that_the_repair
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        ({"choice": choice_id(StartBroker(5))}, "That is not possible here: broker 5 is running."),
-        ({"choice": choice_id(StartBroker(9))}, "That is not possible here: there is no broker 9."),
+        ({"choice": choice_id(StartBroker(5))}, "that is not possible here: broker 5 is running"),
+        ({"choice": choice_id(StartBroker(9))}, "that is not possible here: there is no broker 9"),
         ({"choice": "{}"}, "'{}' is not an action of a cluster: "),
         ({"choice": "<b>"}, "'<b>' is not an action of a cluster: "),
         ({"choice": 5}, "5 is not an action of a cluster: "),
@@ -245,7 +245,7 @@ def test_a_campaigns_row_opens_as_the_run_that_its_verdict_judged(task: Task) ->
 def test_a_campaigns_run_can_be_branched_within_what_its_faults_left() -> None:
     stepper = open_seeded(TWO, "repaired", "calm", 1)
     with pytest.raises(
-        ValueError, match=r"^That is not possible here: broker crashes: this run allows 0"
+        ValueError, match=r"^that is not possible here: broker crashes: this run allows 0"
     ):
         lab_of(stepper).respond(
             {"do": "take", "choice": choice_id(CrashBroker(5)), "branch": 0, "step": 3}

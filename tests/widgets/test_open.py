@@ -79,7 +79,7 @@ def test_what_is_no_trace_file_is_refused(tmp_path):
 def test_a_stepper_without_a_model_cannot_be_saved(tmp_path):
     stepper = kipviz.open("kip-1289-small")
     shown = type(stepper)(stepper.payload)
-    with pytest.raises(ValueError, match="Only a stepper with a model behind it"):
+    with pytest.raises(ValueError, match="only a stepper with a model behind it"):
         kipviz.save(shown, tmp_path / "run.trace")
     assert list(tmp_path.iterdir()) == []
 

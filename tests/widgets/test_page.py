@@ -141,7 +141,7 @@ def test_two_designs_side_by_side_make_a_page_too(payload):
 
 
 def test_what_is_no_payload_is_refused_in_one_sentence(payload):
-    with pytest.raises(ValueError, match=r"This is not a payload of format 1: .*steps"):
+    with pytest.raises(ValueError, match=r"this is not a payload of format 1: .*steps"):
         page({**payload, "steps": 3})
 
 

@@ -92,12 +92,12 @@ def test_the_list_that_the_page_sends_back_with_a_new_branch_is_no_news(stepper)
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ({"what": "trace", "branch": 9}, "There is no branch 9; there are 0, 1."),
-        ({"what": "trace", "branch": []}, "There is no branch []; there are 0, 1."),
-        ({"what": "html", "step": "x"}, "There is no step 'x' on this line"),
+        ({"what": "trace", "branch": 9}, "there is no branch 9; there are 0, 1."),
+        ({"what": "trace", "branch": []}, "there is no branch []; there are 0, 1."),
+        ({"what": "html", "step": "x"}, "there is no step 'x' on this line"),
         (
             {"what": {}, "step": 1},
-            "There is no file of the kind {}; there are html, trace, pytest, plantuml, itf, shiviz.",
+            "there is no file of the kind {}; there are html, trace, pytest, plantuml, itf, shiviz.",
         ),
     ],
 )

@@ -48,5 +48,5 @@ def test_a_schema_with_a_type_that_json_has_not_is_refused_in_one_sentence(monke
         data: bytes
 
     monkeypatch.setattr(page_types, "ROOTS", (Odd,))
-    with pytest.raises(TypeError, match="A page's data has no BytesType: use any, bool"):
+    with pytest.raises(TypeError, match="a page's data has no BytesType: use any, bool"):
         page_types.declarations()

@@ -20,7 +20,7 @@ def test_a_set_that_does_not_repair_opens_where_it_breaks(mended):
 
 
 def test_what_repairs_and_what_was_not_tried_open_nothing(mended):
-    with pytest.raises(LookupError, match="Nothing breaks under"):
+    with pytest.raises(LookupError, match="nothing breaks under"):
         mended.open("lock_expiry")
     with pytest.raises(LookupError, match="was not tried; decisions are lock_expiry"):
         mended.open("marker_epoch")

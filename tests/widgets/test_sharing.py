@@ -92,7 +92,7 @@ def test_the_page_gets_a_file_as_a_message_and_errors_as_words():
     assert (sent[0]["id"], sent[0]["name"]) == (7, "kip-1289-lock-expiry-step-3.trace")
     stepper._on_message(stepper, {"do": "else"}, [])
     stepper._on_message(stepper, {"do": "file", "id": 8, "what": "exe"}, [])
-    assert sent[1]["error"].startswith("The file could not be made: There is no file of the kind")
+    assert sent[1]["error"].startswith("The file could not be made: there is no file of the kind")
     assert len(sent) == 2
     recorded = Stepper(flow.share_payload())
     with pytest.raises(ValueError, match="no model behind it"):

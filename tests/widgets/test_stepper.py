@@ -129,7 +129,7 @@ def test_a_choice_that_is_not_possible_says_why(stepper):
         stepper.take("move-tc")
     with pytest.raises(
         ValueError,
-        match="There is no choice 'nothing' at step 20; there are: heartbeat is due; Crash Broker 5",
+        match="there is no choice 'nothing' at step 20; there are: heartbeat is due; Crash Broker 5",
     ):
         stepper.take("nothing")
 
@@ -195,12 +195,12 @@ def test_text_is_a_table_of_all_steps_with_the_cursor_and_the_turns_of_the_verdi
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"format": 2}, "This is not a payload of format 1"),
-        ({"steps": []}, "A payload needs at least one step"),
-        ({"lanes": flow.LANES[:1] * 2}, "Two lanes are called 'app'"),
-        ({"lanes": flow.LANES[:2]}, "There is no lane"),
+        ({"format": 2}, "this is not a payload of format 1"),
+        ({"steps": []}, "a payload needs at least one step"),
+        ({"lanes": flow.LANES[:1] * 2}, "two lanes are called 'app'"),
+        ({"lanes": flow.LANES[:2]}, "there is no lane"),
         ({"lanes": [{**lane, "first": True} for lane in flow.LANES]}, "four lanes at most, and 6"),
-        ({"cards": flow.CARDS[:2]}, "There is no card"),
+        ({"cards": flow.CARDS[:2]}, "there is no card"),
         ({"design": {"name": "x", "status": "guess"}}, "Invalid enum value 'guess'"),
     ],
 )
@@ -212,7 +212,7 @@ def test_a_payload_that_does_not_fit_together_is_refused_in_one_sentence(payload
 
 def test_a_row_or_message_beyond_the_last_step_is_refused(payload):
     late = {**payload["messages"][0], "arrived": 5000}
-    with pytest.raises(ValueError, match="There is no step 5000"):
+    with pytest.raises(ValueError, match="there is no step 5000"):
         read({**payload, "messages": [late]})
 
 
@@ -239,6 +239,6 @@ def test_what_is_possible_is_said_in_words_and_taken_by_them(stepper):
 def test_the_cursor_goes_to_the_first_step_with_a_title(payload, stepper):
     assert stepper.go_to("PREPARE_COMMIT").step == step_named(payload, "PREPARE_COMMIT")
     with pytest.raises(
-        ValueError, match="No step on this branch is called 'nowhere'; the steps are: "
+        ValueError, match="no step on this branch is called 'nowhere'; the steps are: "
     ):
         stepper.go_to("nowhere")

@@ -45,10 +45,10 @@ def test_a_fault_happens_between_what_is_done_and_what_is_not() -> None:
 
 def test_a_point_that_there_is_not_and_one_of_several_faults_are_refused() -> None:
     stepper = open_run(GROUP)
-    with pytest.raises(ValueError, match=r"No fault on this branch is called 'B9 melts'"):
+    with pytest.raises(ValueError, match=r"no fault on this branch is called 'B9 melts'"):
         stepper.fault_at("B9 melts")
     with pytest.raises(
-        ValueError, match=r"No fault on this branch is called 'zzz'; the faults are: B1"
+        ValueError, match=r"no fault on this branch is called 'zzz'; the faults are: B1"
     ):
         stepper.points("zzz")
     with pytest.raises(ValueError, match="matches several faults"):
@@ -124,9 +124,9 @@ def test_without_an_event_the_rest_goes_on_and_what_it_needs_is_named() -> None:
 
 
 def test_an_event_without_which_nothing_goes_on_cannot_be_skipped() -> None:
-    with pytest.raises(ValueError, match="Without “EndTxn arrives at B1” nothing else can happen"):
+    with pytest.raises(ValueError, match="without “EndTxn arrives at B1” nothing else can happen"):
         at(PREPARED).skip()
-    with pytest.raises(ValueError, match="Step 0 is the start"):
+    with pytest.raises(ValueError, match="step 0 is the start"):
         at(0).skip()
 
 
@@ -205,7 +205,7 @@ def test_a_run_ends_where_what_was_wanted_came_about_or_says_that_it_did_not() -
     # Words of a sentence are searched for as they are, although they have words of the grammar of points.
     with pytest.raises(ValueError, match="“runs it after its restart” did not happen before"):
         at(15).run_until("runs it after its restart")
-    with pytest.raises(ValueError, match="A seed must be a whole number"):
+    with pytest.raises(ValueError, match="a seed must be a whole number"):
         at(15).run_on(seed="7")  # type: ignore[arg-type]
 
 
@@ -228,9 +228,9 @@ def test_a_branch_is_named_and_pruned_with_all_that_left_it() -> None:
     stepper.prune(1)
     assert (stepper.known_branches, stepper.branch, stepper.step) == ([], 0, PREPARED)
     assert stepper.tree["gone"] == [1, 2]
-    with pytest.raises(ValueError, match="The main branch stays"):
+    with pytest.raises(ValueError, match="the main branch stays"):
         stepper.prune()
-    with pytest.raises(ValueError, match="A name must be 1 to 80 characters"):
+    with pytest.raises(ValueError, match="a name must be 1 to 80 characters"):
         stepper.name("   ")
 
 
@@ -323,7 +323,7 @@ def test_nonsense_from_the_page_is_answered_with_one_sentence() -> None:
 
 
 def test_no_words_at_all_are_asked_to_say_which_fault():
-    with pytest.raises(ValueError, match='Name a fault, such as "B1 crashes"'):
+    with pytest.raises(ValueError, match='name a fault, such as "B1 crashes"'):
         open_run("kip-1289-group-commit").fault_at(" ")
 
 
@@ -353,18 +353,18 @@ def test_sets_are_cut_apart_at_a_named_moment() -> None:
         (
             "B1",
             "B9",
-            "That is not a network partition: there is no host B9; the hosts are B1, B3, B4, B5, app-1.",
+            "that is not a network partition: there is no host B9; the hosts are B1, B3, B4, B5, app-1",
         ),
         (
             "",
             "B3",
-            "That is not a network partition: a network partition needs at least one host on each side",
+            "that is not a network partition: a network partition needs at least one host on each side",
         ),
         ("B1 B3", "B3", "B3 is on both sides of the network partition"),
         (
             "B1",
             [3],
-            r"A side of a network partition must be the names of its hosts, such as 'B1 B3', not \[3\]",
+            r"a side of a network partition must be the names of its hosts, such as 'B1 B3', not \[3\]",
         ),
     ],
 )

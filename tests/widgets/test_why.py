@@ -37,7 +37,7 @@ def test_a_record_of_a_share_partition_is_named_as_people_name_it() -> None:
 
 def test_the_value_that_was_chosen_on_the_page_is_meant_when_none_is_named() -> None:
     stepper = at_end(STUCK)
-    with pytest.raises(ValueError, match=r"^No value is chosen: click one, or name it"):
+    with pytest.raises(ValueError, match=r"^no value is chosen: click one, or name it"):
         stepper.why()
     stepper.selection = {"kind": "value", "id": f"{TXN} state", "card": TXN, "row": "state"}
     assert stepper.why() == stepper.why(TXN, "state")
@@ -45,7 +45,7 @@ def test_the_value_that_was_chosen_on_the_page_is_meant_when_none_is_named() -> 
 
 def test_a_card_and_a_row_that_there_are_not_are_refused_with_those_that_there_are() -> None:
     stepper = at_end(STUCK)
-    with pytest.raises(ValueError, match=rf"^There is no card 'x' at step \d+; there are: .*{TXN}"):
+    with pytest.raises(ValueError, match=rf"^there is no card 'x' at step \d+; there are: .*{TXN}"):
         stepper.why("x", "state")
     with pytest.raises(ValueError, match=rf"^{TXN} has no row 'x' at step \d+; it has: .*state"):
         stepper.why(TXN, "x")
@@ -58,7 +58,7 @@ def test_the_causes_of_a_step_are_earlier_steps_its_main_one_first() -> None:
     assert sent < stepper.step
     assert others
     assert stepper.causes(0) == ()
-    with pytest.raises(ValueError, match=r"^There is no step 99 on this line: it has 0 to 42\."):
+    with pytest.raises(ValueError, match=r"^there is no step 99 on this line: it has 0 to 42"):
         stepper.causes(99)
 
 

@@ -131,7 +131,7 @@ class Attempt(msgspec.Struct, frozen=True, eq=False):
             LookupError: if nothing breaks.
         """
         if self.run is None:
-            raise LookupError(f"Nothing breaks under {self.design}.")
+            raise LookupError(f"nothing breaks under {self.design}")
         return breaking(self.run, self.promise)
 
     @property

@@ -313,7 +313,7 @@ def scenario_header(
     try:
         text = document_of(scenario)
     except ValueError as wrong:
-        raise TraceFileError(f"The run cannot be saved: {wrong}") from wrong
+        raise TraceFileError(f"the run cannot be saved: {wrong}") from wrong
     if text:
         said["story"] = text
     return said

@@ -47,7 +47,7 @@ def breaking(run: Run, broken: str = "") -> Breaking:
     asked = (property_named(broken),) if broken else EVERY_PROPERTY
     found = [j for j in judge(run, asked) if j.status == BROKEN]
     if not found:
-        raise LookupError(f"The run does not break {broken or 'a property'}.")
+        raise LookupError(f"the run does not break {broken or 'a property'}")
     first = min(found, key=lambda judgement: judgement.step)
     line = run.trace.line
     actions = tuple(run.trace.node(node).action for node in line[1 : first.step + 1])

@@ -22,6 +22,15 @@ def sentence(text: str) -> str:
     return line if len(line) <= SENTENCE_MAX else f"{line[:SENTENCE_MAX]}…"
 
 
+def complete_sentence(message: str) -> str:
+    """Return an error's message as a sentence that stands alone: with a capital, unless a name is first, and a full stop."""
+    first = message.partition(" ")[0]
+    is_word = first.rstrip(",;:").isalpha() and first.islower()
+    begin = first.capitalize() if is_word else first
+    end = "" if message.endswith((".", "!", "?", "…")) else "."
+    return f"{begin}{message[len(first) :]}{end}"
+
+
 def several(text: str) -> str:
     """Return lines of text, each as `escape_line` returns it."""
     return "\n".join(map(escape_line, text.split("\n")))

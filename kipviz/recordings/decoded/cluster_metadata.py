@@ -306,7 +306,7 @@ def _records(segment: Segment, since: int) -> Iterator[tuple[int, LoggedOfCluste
             try:
                 yield record.timestamp, metadata_record(record, batch)
             except FieldsError as problem:
-                why = f"The record at offset {record.offset} cannot be read: {problem.why}."
+                why = f"the record at offset {record.offset} cannot be read: {problem.why}"
                 raise RecordingError(segment.file, record.position, why) from problem
 
 

@@ -182,7 +182,7 @@ def decode(segment: Segment, topic: str) -> tuple[Logged, ...]:
     decoder = metadata_record if topic == CLUSTER_METADATA else DECODERS.get(topic)
     if decoder is None:
         known = ", ".join((*DECODERS, CLUSTER_METADATA))
-        raise ValueError(f"{topic} is not an internal topic that can be read; these are: {known}.")
+        raise ValueError(f"{topic} is not an internal topic that can be read; these are: {known}")
     return tuple(
         _decode_guarded(
             _marker if batch.control and topic in DECODERS else decoder, record, batch, segment.file
@@ -213,7 +213,7 @@ def _decode_guarded(
     try:
         return decoder(record, batch)
     except FieldsError as problem:
-        why = f"The record at offset {record.offset} cannot be read: {problem.why}."
+        why = f"the record at offset {record.offset} cannot be read: {problem.why}"
         raise RecordingError(file, record.position, why) from problem
 
 

@@ -65,7 +65,7 @@ def broker_folder(path: Path) -> BrokerFolder:
     """
     if not path.is_dir():
         raise RecordingError(
-            str(path), WHOLE, "This is not a folder: name a partition's, or a broker's."
+            str(path), WHOLE, "this is not a folder: name a partition's, or a broker's"
         )
     try:
         inside = sorted(path.iterdir())
@@ -73,14 +73,14 @@ def broker_folder(path: Path) -> BrokerFolder:
             return _of_one(path.resolve())
         folders = [f for f in inside if f.is_dir() and any(f.glob("*.log"))]
     except OSError as problem:
-        why = f"The folder cannot be read ({problem.strerror})."
+        why = f"the folder cannot be read ({problem.strerror})"
         raise RecordingError(str(path), WHOLE, why) from problem
     if not folders and any(each.suffix == ".log" for each in inside):
         return _of_one(path.resolve())
     if not folders:
         why = (
-            "No folder here holds a segment (a file named *.log). Name a broker's folder of logs, the one that log.dirs "
-            "in its server.properties names: it has a folder for each partition, such as orders-0."
+            "no folder here holds a segment (a file named *.log). Name a broker's folder of logs, the one that log.dirs "
+            "in its server.properties names: it has a folder for each partition, such as orders-0"
         )
         raise RecordingError(str(path), WHOLE, why)
     aside = tuple(SetAside(f.name, why) for f in folders if (why := _why_aside(f.name)))
@@ -107,7 +107,7 @@ def _of_one(folder: Path) -> BrokerFolder:
     why = _why_aside(folder.name)
     if why and why != NO_PARTITION:
         hint = "name the folder above it" if folder.name.startswith(CLUSTER_METADATA) else ""
-        sentence = f"This folder {why}{'; ' if hint else ''}{hint}."
+        sentence = f"this folder {why}{'; ' if hint else ''}{hint}"
         raise RecordingError(str(folder), 0, sentence)
     return BrokerFolder(folder, (folder,))
 

@@ -63,7 +63,7 @@ def require_topics(topics: Iterable[str], there: Iterable[str], place: str) -> N
     """
     known = sorted(set(there))
     for lost in (topic for topic in topics if topic not in known):
-        why = f"There is no log of a topic {lost!r} here; there are {', '.join(known)}."
+        why = f"there is no log of a topic {lost!r} here; there are {', '.join(known)}"
         raise RecordingError(place, 0, why)
 
 
@@ -80,7 +80,7 @@ def bytes_of(partitions: Iterable[Path], topics: Sequence[str] = ()) -> int:
         try:
             size += sum(each.stat().st_size for each in folder.iterdir() if each.suffix == ".log")
         except OSError as problem:
-            why = f"The folder cannot be read ({problem.strerror})."
+            why = f"the folder cannot be read ({problem.strerror})"
             raise RecordingError(str(folder), WHOLE, why) from None
     return size
 
@@ -95,17 +95,17 @@ def _check_together(heres: Sequence[BrokerFolder]) -> None:
         return
     for here in heres:
         if here.broker < 0:
-            why = f"There is no {ABOUT_BROKER} with the broker's number, which is needed if several folders are named."
+            why = f"there is no {ABOUT_BROKER} with the broker's number, which is needed if several folders are named"
             raise RecordingError(str(here.place), WHOLE, why)
     places = {here.broker: here.place for here in heres}
     if len(places) < len(heres):
         last = heres[-1].place
         raise RecordingError(
-            str(last), WHOLE, "Two of the folders are of one broker: name each once."
+            str(last), WHOLE, "two of the folders are of one broker: name each once"
         )
     clusters = dict.fromkeys(here.cluster for here in heres)
     if len(clusters) > 1:
-        why = f"The folders are of several clusters: {', '.join(clusters)}."
+        why = f"the folders are of several clusters: {', '.join(clusters)}"
         raise RecordingError(str(heres[-1].place), WHOLE, why)
 
 

@@ -109,7 +109,7 @@ def log_folders(
     there = sorted({part.topic for part in found})
     for lost in (topic for topic in topics if topic not in there):
         places = ", ".join(str(each.place) for each in brokers)
-        raise RecordingError(places, WHOLE, f"There is no log of a topic {lost!r} here.")
+        raise RecordingError(places, WHOLE, f"there is no log of a topic {lost!r} here")
     aside = tuple(a for b in brokers for a in b.set_aside if not _is_metadata(a.name))
     return LogFolders(tuple(found), known, (*aside, *(a for _, more in told for a in more)))
 
@@ -149,7 +149,7 @@ def _parts_of(
     parts: list[LogPart] = []
     for place in places:
         if not PARTITION.fullmatch(place.name):
-            why = "A partition's folder is named topic-number, such as __transaction_state-45."
+            why = "a partition's folder is named topic-number, such as __transaction_state-45"
             raise RecordingError(str(place), WHOLE, why)
         topic = topic_of(place.name)
         if topics and topic not in topics:
@@ -326,5 +326,5 @@ def _read(part: LogPart, start: int, size: int) -> bytes:
     try:
         return untrusted_file.read_range(part.path, start, size)
     except OSError as problem:
-        why = f"The file cannot be read ({problem.strerror})."
+        why = f"the file cannot be read ({problem.strerror})"
         raise RecordingError(part.path, start, why) from problem

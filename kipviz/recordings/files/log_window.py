@@ -71,7 +71,7 @@ def window_at(
     path = ", ".join(str(each.place) for each in folders.brokers)
     if partition not in by_name:
         names = ", ".join(sorted(by_name))
-        raise RecordingError(path, 0, f"There is no log of {partition} here; there are {names}.")
+        raise RecordingError(path, 0, f"there is no log of {partition} here; there are {names}")
     near = _find_parts(by_name[partition], offset)
     own = _headers_of(narrow_parts(near, "base_offset", offset, offset, NEAR_BYTES))
     last = own.fields["base_offset"] + own.fields["last_delta"]
@@ -84,7 +84,7 @@ def window_at(
         place -= 1  # after the last batch there may be damage, or more to come
     if place == len(last):
         ends = f"they end at {int(last[-1])}" if len(last) else "none is left"
-        raise RecordingError(path, 0, f"{partition} has no batch with offset {offset}; {ends}.")
+        raise RecordingError(path, 0, f"{partition} has no batch with offset {offset}; {ends}")
     shares = most // 2 if len(by_name) > 1 else most
     first = max(0, min(place - shares // 2, len(last) - shares))
     window = np.arange(first, min(len(last), first + shares))
@@ -133,7 +133,7 @@ def end_of(folders: ClusterFolders, topics: Sequence[str] = ()) -> tuple[str, in
             latest = here if latest is None else max(latest, here)
     if latest is None:
         path = ", ".join(str(each.place) for each in folders.brokers)
-        raise RecordingError(path, 0, "No batch can be read in these logs.")
+        raise RecordingError(path, 0, "no batch can be read in these logs")
     return latest[2:]
 
 
@@ -184,7 +184,7 @@ def _headers_of(parts: Iterable[LogPart]) -> _Headers:
     positions = np.concatenate([each.positions for each in found]) if found else empty
     fields = np.concatenate([each.fields for each in found]) if found else np.zeros(0, HEADER)
     damages = tuple(
-        RecordingError(part.path, part.start + damage.start, f"{damage.why}.")
+        RecordingError(part.path, part.start + damage.start, f"{damage.why}")
         for part, each in zip(read, found, strict=True)
         for damage in each.damages
     )
@@ -241,7 +241,7 @@ def _segments(found: _Headers, chosen: Numbers, damages: list[RecordingError]) -
     by_path: dict[str, list[LoggedBatch]] = {}
     for (path, at, _), data, is_right in zip(places, read, right, strict=True):
         if not is_right:
-            damages.append(RecordingError(path, at, "The batch's checksum is wrong."))
+            damages.append(RecordingError(path, at, "the batch's checksum is wrong"))
             continue
         inside: list[RecordingError] = []
         whole = tuple(batches(data, path, compacted=True, check_crc=False, damages=inside))

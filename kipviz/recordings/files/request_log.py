@@ -59,18 +59,18 @@ def exchanges_in(path: Path, utc_offset: str = UTC) -> tuple[Exchange, ...]:
     try:
         content = untrusted_file.read(path)
     except OSError as problem:
-        why = f"The request log cannot be read ({problem.strerror})."
+        why = f"the request log cannot be read ({problem.strerror})"
         raise RecordingError(str(path), WHOLE, why) from problem
     read = tuple(exchanges_of(content, zone))
     found = [exchange for _, exchange in read]
     damaged = [(at, exchange.problem) for at, exchange in read if exchange.problem]
     if not found:
-        why = f"There is no line of a request here, such as {LAYOUT}."
+        why = f"there is no line of a request here, such as {LAYOUT}"
         raise RecordingError(str(path), 0, why)
     if len(damaged) == len(found):
         at, why = damaged[0]
         why = why.removeprefix(f"The line at byte {at} ")
-        raise RecordingError(str(path), at, f"This line {why}.")
+        raise RecordingError(str(path), at, f"this line {why}")
     return tuple(found)
 
 

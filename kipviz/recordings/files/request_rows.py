@@ -62,7 +62,7 @@ def request_parts(
             files = sorted(f for f in path.iterdir() if f.is_file()) if path.is_dir() else [path]
             sizes = [file.stat().st_size for file in files]
         except OSError as problem:
-            why = f"The request log cannot be read ({problem.strerror})."
+            why = f"the request log cannot be read ({problem.strerror})"
             raise RecordingError(str(path), WHOLE, why) from problem
         for file, size in zip(files, sizes, strict=True):
             for start in range(0, size, part_bytes):
@@ -113,7 +113,7 @@ def _lines(part: RequestPart) -> tuple[int, bytes]:
         try:
             data = untrusted_file.read_range(part.path, first, part.end - first + behind)
         except OSError as problem:
-            why = f"The request log cannot be read ({problem.strerror})."
+            why = f"the request log cannot be read ({problem.strerror})"
             raise RecordingError(part.path, first, why) from problem
         until = data.find(b"\n", part.end - first - 1) + 1
         if until or first + len(data) >= part.size:

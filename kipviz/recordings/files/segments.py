@@ -158,9 +158,7 @@ def read_partition(
         compacted = folder.name.rpartition("-")[0] in COMPACTED_TOPICS
     files = sorted(f for f in _list_folder(folder) if f.suffix == ".log")
     if not files:
-        raise RecordingError(
-            str(folder), WHOLE, "The folder holds no segment (a file named *.log)."
-        )
+        raise RecordingError(str(folder), WHOLE, "the folder holds no segment (a file named *.log)")
     segments: list[Segment] = []
     for file in files:
         segment = read_segment(
@@ -184,7 +182,7 @@ def _content(path: Path) -> bytes:
         return untrusted_file.read(path)
     except OSError as problem:
         raise RecordingError(
-            str(path), 0, f"The file cannot be read ({problem.strerror})."
+            str(path), 0, f"the file cannot be read ({problem.strerror})"
         ) from problem
 
 
@@ -193,7 +191,7 @@ def _list_folder(folder: Path) -> tuple[Path, ...]:
         return tuple(folder.iterdir())
     except OSError as problem:
         raise RecordingError(
-            str(folder), 0, f"The folder cannot be read ({problem.strerror})."
+            str(folder), 0, f"the folder cannot be read ({problem.strerror})"
         ) from problem
 
 
@@ -264,19 +262,19 @@ def _size(data: bytes, at: int, file: str) -> int | None:
         raise RecordingError(
             file,
             at,
-            f"The batch has the old format {magic}; only format 2 (Kafka 0.11 or later) is read.",
+            f"the batch has the old format {magic}; only format 2 (Kafka 0.11 or later) is read",
         )
     if magic != MAGIC or base < 0 or length < HEADER_SIZE - _LENGTH_STARTS_AT:
-        raise RecordingError(file, at, "This is not a Kafka log: no record batch begins here.")
+        raise RecordingError(file, at, "this is not a Kafka log: no record batch begins here")
     return int(length) + _LENGTH_STARTS_AT
 
 
 def _render_cut_off(data: bytes, at: int, size: int | None) -> str:
     left = len(data) - at
     if size is None and left >= _FRAME.size:
-        return "The batches end here, only zeros follow; a segment of a running broker looks so."
+        return "the batches end here, only zeros follow; a segment of a running broker looks so"
     wanted = f"{size} bytes" if size is not None else f"at least {HEADER_SIZE} bytes"
-    return f"The last batch is cut off: it needs {wanted}, the file has {left} more."
+    return f"the last batch is cut off: it needs {wanted}, the file has {left} more"
 
 
 def _batch(data: bytes, at: int, size: int, file: str, *, check_crc: bool) -> LoggedBatch:
@@ -288,18 +286,16 @@ def _batch(data: bytes, at: int, size: int, file: str, *, check_crc: bool) -> Lo
             raise RecordingError(
                 file,
                 at,
-                f"The batch is damaged: its checksum is {stored:08x}, its bytes give {computed:08x}.",
+                f"the batch is damaged: its checksum is {stored:08x}, its bytes give {computed:08x}",
             )
     bits, delta, base_time, max_time, pid, epoch, sequence, count = _HEADER.unpack_from(
         data, at + _CHECKED_FROM
     )
     kind = bits & _COMPRESSION_BITS
     if kind >= len(compression.NAMES):
-        raise RecordingError(file, at, f"The batch has the unknown compression {kind}.")
+        raise RecordingError(file, at, f"the batch has the unknown compression {kind}")
     if bits & ~_KNOWN_BITS:
-        raise RecordingError(
-            file, at, f"The batch has the unknown attributes {bits & 0xFFFF:#06x}."
-        )
+        raise RecordingError(file, at, f"the batch has the unknown attributes {bits & 0xFFFF:#06x}")
     batch = LoggedBatch(
         position=at,
         size=size,
@@ -325,11 +321,11 @@ def _batch(data: bytes, at: int, size: int, file: str, *, check_crc: bool) -> Lo
 def _sane(batch: LoggedBatch, count: int, file: str) -> None:
     span = batch.last_offset - batch.base_offset + 1
     if not 0 <= count <= span:
-        why = f"The batch has a count of {count} records in {span} offsets."
+        why = f"the batch has a count of {count} records in {span} offsets"
     elif batch.control and count > 1:
-        why = f"A control batch holds one marker, this one has a count of {count}."
+        why = f"a control batch holds one marker, this one has a count of {count}"
     elif batch.transactional and batch.producer_id < 0:
-        why = "The batch is transactional but has no producer id."
+        why = "the batch is transactional but has no producer id"
     else:
         return
     raise RecordingError(file, batch.position, why)
@@ -345,7 +341,7 @@ def _records(
         try:
             section = compression.decompress(batch.compression, section)
         except ValueError as problem:
-            raise RecordingError(file, start, f"In this batch {problem}.") from problem
+            raise RecordingError(file, start, f"in this batch {problem}") from problem
     fields = Fields(section)
     found: list[LoggedRecord] = []
     last = batch.base_offset - 1
@@ -362,7 +358,7 @@ def _records(
         fields.end("the last record")
     except FieldsError as problem:
         at = start + problem.at if plain else batch.position
-        raise RecordingError(file, at, f"The records are damaged: {problem.why}.") from problem
+        raise RecordingError(file, at, f"the records are damaged: {problem.why}") from problem
     return tuple(found)
 
 
@@ -409,7 +405,7 @@ def _begins(batch: LoggedBatch, first: int, file: str, *, compacted: bool) -> No
         raise RecordingError(
             file,
             batch.position,
-            f"The first batch begins at offset {batch.base_offset}, the file is named after {first}.",
+            f"the first batch begins at offset {batch.base_offset}, the file is named after {first}",
         )
 
 
@@ -419,11 +415,11 @@ def _follows(batch: LoggedBatch, previous: LoggedBatch, file: str, *, compacted:
         hint = (
             "" if batch.base_offset < expected else ", and the topic is not read as a compacted one"
         )
-        why = f"The batch begins at offset {batch.base_offset}, the one before ends at {previous.last_offset}{hint}."
+        why = f"the batch begins at offset {batch.base_offset}, the one before ends at {previous.last_offset}{hint}"
     elif batch.leader_epoch < previous.leader_epoch:
         why = (
-            f"The batch has the leader epoch {batch.leader_epoch}, "
-            f"the one before has {previous.leader_epoch}."
+            f"the batch has the leader epoch {batch.leader_epoch}, "
+            f"the one before has {previous.leader_epoch}"
         )
     else:
         return
@@ -440,11 +436,11 @@ def read_aborted(path: Path) -> tuple[AbortedTransaction, ...]:
     found = []
     for at in range(0, len(data), _ABORTED.size):
         if at + _ABORTED.size > len(data):
-            raise RecordingError(str(path), at, "The last entry is cut off.")
+            raise RecordingError(str(path), at, "the last entry is cut off")
         version, pid, first, last, stable = _ABORTED.unpack_from(data, at)
         if version != 0:
-            raise RecordingError(str(path), at, f"The entry has the unknown version {version}.")
+            raise RecordingError(str(path), at, f"the entry has the unknown version {version}")
         if not 0 <= first <= last:
-            raise RecordingError(str(path), at, f"The entry runs from offset {first} to {last}.")
+            raise RecordingError(str(path), at, f"the entry runs from offset {first} to {last}")
         found.append(AbortedTransaction(pid, first, last, stable))
     return tuple(found)

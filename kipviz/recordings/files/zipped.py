@@ -38,7 +38,7 @@ def folder_at(path: str | os.PathLike[str]) -> Path:
         return folder
     packed = folder.with_name(f"{folder.name}.zip")
     if not packed.is_file():
-        raise RecordingError(str(folder), WHOLE, f"There is no such folder, and no {packed.name}.")
+        raise RecordingError(str(folder), WHOLE, f"there is no such folder, and no {packed.name}")
     with ExitStack() as held:
         into = Path(held.enter_context(tempfile.TemporaryDirectory()), folder.name)
         _unpack(packed, into)
@@ -53,7 +53,7 @@ def _unpack(packed: Path, into: Path) -> None:
                 raise RecordingError(str(packed), WHOLE, why)
             archive.extractall(into)
     except RecursionError:
-        raise RecordingError(str(packed), WHOLE, "Its folders are nested too deeply.") from None
+        raise RecordingError(str(packed), WHOLE, "its folders are nested too deeply") from None
     # An encrypted file raises RuntimeError, a damaged header struct.error, an invalid name ValueError, and an empty one
     # IndexError.
     except (
@@ -67,16 +67,14 @@ def _unpack(packed: Path, into: Path) -> None:
         OSError,
     ) as problem:
         told = getattr(problem, "strerror", None) or str(problem).rstrip(".")
-        raise RecordingError(str(packed), WHOLE, f"It cannot be unpacked: {told}.") from problem
+        raise RecordingError(str(packed), WHOLE, f"it cannot be unpacked: {told}") from problem
 
 
 def _why_not(entries: list[zipfile.ZipInfo]) -> str:
     """Return why a zip file is not unpacked, "" if it is."""
     size, most = sum(max(each.file_size, BYTES_OF_A_FILE) for each in entries), bytes_max()
     if size > most:
-        return (
-            f"It unpacks to {size:,} bytes, and at most {most:,} are read; {SETTING} allows more."
-        )
+        return f"it unpacks to {size:,} bytes, and at most {most:,} are read; {SETTING} allows more"
     other = next((each for each in entries if each.compress_type not in COMPRESSIONS), None)
     if other is not None:
         name, way = escape_line(other.filename), other.compress_type

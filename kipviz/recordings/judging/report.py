@@ -175,8 +175,8 @@ def report(
         evidence = of_recording(place)
     elif requests is None:
         why = (
-            "This is not a recording, so the requests are needed, too: name the broker's request log, "
-            "which its logger kafka.request.logger writes at DEBUG."
+            "this is not a recording, so the requests are needed, too: name the broker's request log, "
+            "which its logger kafka.request.logger writes at DEBUG"
         )
         raise RecordingError(str(place), WHOLE, why)
     else:

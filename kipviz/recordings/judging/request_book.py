@@ -72,7 +72,7 @@ class RequestBook:
         try:
             yield
         except LACKS as problem:
-            raise RecordingError(self._file, 0, f"{what} ({problem!r}).") from problem
+            raise RecordingError(self._file, 0, f"{what} ({problem!r})") from problem
 
     @contextmanager
     def taking_apart(self, number: int, exchange: Exchange) -> Iterator[None]:

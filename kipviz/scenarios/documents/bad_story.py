@@ -43,11 +43,11 @@ def shorten_input(text: str) -> str:
 
 
 def not_known(kind: str, name: str, names: Iterable[str]) -> str:
-    """Return a sentence: what is unknown, the nearest existing name, and all allowed names."""
+    """Return a message: what is unknown, the nearest existing name, and all allowed names."""
     known, name = tuple(names), shorten_input(name)
     if not known:
-        return f"Unknown {kind} {name!r}. None is allowed here."
+        return f"unknown {kind} {name!r}; none is allowed here"
     like = nearest(name, known)[0]
     listed = ", ".join(known[:LISTED_MAX])
     more = f" and {len(known) - LISTED_MAX} more" if len(known) > LISTED_MAX else ""
-    return f"Unknown {kind} {name!r}. Did you mean {like!r}? Allowed: {listed}{more}."
+    return f"unknown {kind} {name!r}. Did you mean {like!r}? Allowed: {listed}{more}"

@@ -48,11 +48,11 @@ def split_head(text: str) -> tuple[list[Numbered], list[Numbered]]:
     whole = text.removeprefix("\ufeff").replace("\r\n", "\n")
     lines = list(enumerate(whole.split("\n"), 1))
     if not lines or lines[0][1].rstrip() != MARK:
-        raise Wrong(1, f"A story begins with a head between two lines of {MARK}.")
+        raise Wrong(1, f"a story begins with a head between two lines of {MARK}")
     for at, (_, line) in enumerate(lines[1:], 1):
         if line.rstrip() == MARK:
             return lines[1:at], lines[at + 1 :]
-    raise Wrong(1, f"The head does not end: a second line of {MARK} is missing.")
+    raise Wrong(1, f"the head does not end: a second line of {MARK} is missing")
 
 
 def read_blocks(lines: Sequence[Numbered]) -> Iterator[Block]:
@@ -80,7 +80,7 @@ def read_blocks(lines: Sequence[Numbered]) -> Iterator[Block]:
             yield _item(lines[at:end])
             at = end
         elif _BEGINS.match(text) or text.startswith(" "):
-            raise Wrong(number, f"This line is not a paragraph, list, heading or block: {text!r}.")
+            raise Wrong(number, f"this line is not a paragraph, list, heading or block: {text!r}")
         else:
             end = at
             while end < len(lines) and _goes_on(lines[end][1]):
@@ -93,7 +93,7 @@ def _end_of_fence(lines: Sequence[Numbered], at: int) -> int:
     for end in range(at + 1, len(lines)):
         if lines[end][1].rstrip() == TICKS:
             return end
-    raise Wrong(lines[at][0], f"The block {lines[at][1]!r} does not end: {TICKS} is missing.")
+    raise Wrong(lines[at][0], f"the block {lines[at][1]!r} does not end: {TICKS} is missing")
 
 
 def _end_of_item(lines: Sequence[Numbered], at: int) -> int:
@@ -117,7 +117,7 @@ def _item(lines: Sequence[Numbered]) -> Block:
         if inner.startswith(REPLY):
             quoted.append(inner.removeprefix(REPLY))
         elif quoted:
-            raise Wrong(at, f"A reply must continue with {REPLY!r}: {inner!r}.")
+            raise Wrong(at, f"a reply must continue with {REPLY!r}: {inner!r}")
         else:
             texts.append(inner)
     return Block(ITEM, number, _join_texts(texts), reply=_join_texts(quoted))

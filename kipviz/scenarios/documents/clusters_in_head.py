@@ -130,8 +130,8 @@ def _refuse_simple(
         if getattr(holder, row.field) == row.values[1] != row.kafkas(about):
             raise Wrong(
                 at,
-                f"Profile {KAFKA.name} and this {row.field} contradict each other: {row.small}. "
-                f"Leave the key, or say 'profile: {SMALL.name}'.",
+                f"profile {KAFKA.name} and this {row.field} contradict each other: {row.small}. "
+                f"Leave the key, or say 'profile: {SMALL.name}'",
             )
 
 
@@ -167,7 +167,7 @@ class _Reading:
     def struct(self, kind: type, node: Node, base: Any, **given: Any) -> Any:
         """Read a value of a class: the fields that a map has, and those of a base for the others."""
         if not isinstance(node, Keys):
-            raise Wrong(node.line, f"This must be a map of keys: {', '.join(_names(kind, given))}.")
+            raise Wrong(node.line, f"this must be a map of keys: {', '.join(_names(kind, given))}")
         rows = {row.name: row for row in fields(kind) if row.name not in given}
         values = dict(given)
         for name, at, inner in node.entries:
@@ -183,7 +183,7 @@ class _Reading:
             return base.but(**values)
         missing = [n for n, row in rows.items() if n not in values and row.required]
         if missing:
-            raise Wrong(node.line, f"The key {missing[0]!r} is missing.")
+            raise Wrong(node.line, f"the key {missing[0]!r} is missing")
         return kind(**values)
 
     def value(self, kind: Any, node: Node, name: str, before: Any = None) -> Any:
@@ -199,7 +199,7 @@ class _Reading:
         if issubclass(kind, msgspec.Struct):
             return self.struct(kind, node, before if before is not None else _empty(kind))
         if not isinstance(node, Word):
-            raise Wrong(node.line, f"{name} is one value, not a list or a map.")
+            raise Wrong(node.line, f"{name} is one value, not a list or a map")
         if issubclass(kind, Enum):
             known = {str(each.value): each for each in kind}
             return known[_one_of(name, node, known)]
@@ -209,32 +209,32 @@ class _Reading:
             ]
         if kind is int:
             if not is_number(node):
-                raise Wrong(node.line, f"{name} must be a whole number, not {node.text!r}.")
+                raise Wrong(node.line, f"{name} must be a whole number, not {node.text!r}")
             return int(node.text)
         return node.text
 
     def _tuple(self, kinds: tuple[Any, ...], node: Node, name: str) -> tuple[Any, ...]:
         if not isinstance(node, Row):
-            raise Wrong(node.line, f"{name} is a list such as [one, two].")
+            raise Wrong(node.line, f"{name} is a list such as [one, two]")
         if kinds[-1] is Ellipsis:
             if isinstance(kinds[0], type) and issubclass(kinds[0], msgspec.Struct):
-                raise Wrong(node.line, f"{name} is a map, or [].")
+                raise Wrong(node.line, f"{name} is a map, or []")
             return tuple(self.value(kinds[0], each, name) for each in node.items)
         if len(node.items) != len(kinds):
-            raise Wrong(node.line, f"{name} must have {len(kinds)} values, not {len(node.items)}.")
+            raise Wrong(node.line, f"{name} must have {len(kinds)} values, not {len(node.items)}")
         pairs = zip(kinds, node.items, strict=True)
         return tuple(self.value(kind, each, name) for kind, each in pairs)
 
     def _placement(self, partition: str, at: int, node: Node) -> Placement:
         brokers = self._tuple((int, ...), node, f"the placement of {partition}")
         if not brokers:
-            raise Wrong(at, f"{partition} needs a leader: {partition}: [leader, other brokers].")
+            raise Wrong(at, f"{partition} needs a leader: {partition}: [leader, other brokers]")
         return Placement(partition, brokers[0], brokers[1:])
 
     def _records(self, key: str, at: int, node: Node) -> tuple[str, int, tuple[str, ...]]:
         asked = _RECORDS.fullmatch(key)
         if asked is None:
-            raise Wrong(at, f"Records must be 'src-0 from 100: [a, b]', not {key!r}.")
+            raise Wrong(at, f"records must be 'src-0 from 100: [a, b]', not {key!r}")
         return asked[1], int(asked[2]), self._tuple((str, ...), node, "records")
 
     def _two(self, kind: type) -> Callable[[str, int, Node], tuple[str, Any]]:
@@ -242,7 +242,7 @@ class _Reading:
 
     def _release(self, key: str, at: int, node: Node) -> tuple[int, str]:
         if _BROKER.fullmatch(key) is None:
-            raise Wrong(at, f"A broker must be a whole number, not {key!r}.")
+            raise Wrong(at, f"a broker must be a whole number, not {key!r}")
         return int(key), str(self.value(str, node, key))
 
     def _read_keyed(self, kind: type) -> Callable[[str, int, Node], Any]:
@@ -251,7 +251,7 @@ class _Reading:
 
     def _application(self, name: str, at: int, node: Node) -> ApplicationSpec:
         if not isinstance(node, Keys):
-            raise Wrong(at, f"The application {name} is a map of keys, such as 'program: NAME'.")
+            raise Wrong(at, f"the application {name} is a map of keys, such as 'program: NAME'")
         like = node.get(LIKE)
         base = None
         if like is not None:
@@ -287,7 +287,7 @@ def _pairs(read: Callable[[str, int, Node], Any]) -> Callable[[Node], tuple[Any,
         if isinstance(node, Row) and not node.items:
             return ()
         if not isinstance(node, Keys):
-            raise Wrong(node.line, "This must be a map, or [] for none.")
+            raise Wrong(node.line, "this must be a map, or [] for none")
         return tuple(read(key, at, inner) for key, at, inner in node.entries)
 
     return reading
@@ -296,7 +296,7 @@ def _pairs(read: Callable[[str, int, Node], Any]) -> Callable[[Node], tuple[Any,
 def _each(read: Callable[[int, str], Any]) -> Callable[[Node], tuple[Any, ...]]:
     def reading(node: Node) -> tuple[Any, ...]:
         if not isinstance(node, Row):
-            raise Wrong(node.line, "This must be a list, or [] for none.")
+            raise Wrong(node.line, "this must be a list, or [] for none")
         words = [each for each in node.items if isinstance(each, Word)]
         return tuple(read(each.line, each.text) for each in words)
 
@@ -307,7 +307,7 @@ def _acl(at: int, text: str) -> Acl:
     asked = _ACL.fullmatch(text)
     if asked is None:
         raise Wrong(
-            at, f"An ACL must be 'app-1 may READ TOPIC src' or with 'must not', not {text!r}."
+            at, f"an ACL must be 'app-1 may READ TOPIC src' or with 'must not', not {text!r}"
         )
     if asked[3] not in Operation.__members__:
         raise Wrong(at, not_known("operation", asked[3], Operation.__members__))

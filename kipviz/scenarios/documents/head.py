@@ -85,11 +85,11 @@ def read_head(lines: Sequence[tuple[int, str]]) -> Keys:
     kept = [(at, text) for at, text in lines if text.strip() and not text.startswith("#")]
     for at, text in kept:
         if "\t" in text:
-            raise Wrong(at, "A head is indented by spaces. This line has a tab.")
+            raise Wrong(at, "a head is indented by spaces. This line has a tab")
     first = lines[0][0] if lines else 1
     found, left = _keys(kept, 0, first)
     if left:
-        raise Wrong(left[0][0], f"This line is indented too far: {left[0][1].strip()!r}.")
+        raise Wrong(left[0][0], f"this line is indented too far: {left[0][1].strip()!r}")
     return found
 
 
@@ -106,7 +106,7 @@ def _keys(
             raise Wrong(at, _no_key(text, indent))
         key = unquote(at, asked[2]) if asked[2].startswith('"') else asked[2].strip()
         if key in [name for name, _, _ in entries]:
-            raise Wrong(at, f"The key {key!r} is given twice.")
+            raise Wrong(at, f"the key {key!r} is given twice")
         lines = lines[1:]
         node: Node
         if asked[3] == "{}":
@@ -119,17 +119,15 @@ def _keys(
             else:
                 node, lines = _keys(lines, indent + 2, at)
         else:
-            raise Wrong(at, f"The key {key!r} has no value.")
+            raise Wrong(at, f"the key {key!r} has no value")
         entries.append((key, at, node))
     return Keys(first, tuple(entries)), lines
 
 
 def _no_key(text: str, indent: int) -> str:
     if _indent(text) > indent:
-        return (
-            f"This line is indented by {_indent(text)} spaces, not by {indent}: {text.strip()!r}."
-        )
-    return f"A line of the head must be 'key: value', not {text.strip()!r}."
+        return f"this line is indented by {_indent(text)} spaces, not by {indent}: {text.strip()!r}"
+    return f"a line of the head must be 'key: value', not {text.strip()!r}"
 
 
 def _items(
@@ -140,7 +138,7 @@ def _items(
         at, text = lines[0]
         asked = _ITEM.fullmatch(text)
         if asked is None or _indent(text) > indent:
-            raise Wrong(at, f"An item of a list must be '- value', not {text.strip()!r}.")
+            raise Wrong(at, f"an item of a list must be '- value', not {text.strip()!r}")
         items.append(_value(at, asked[2]))
         lines = lines[1:]
     return Row(first, tuple(items)), lines
@@ -154,13 +152,11 @@ def _value(at: int, text: str) -> Word | Row:
     if text.startswith(("[", '"')):
         node, end = _in_row(at, text, 0)
         if text[end:].strip():
-            raise Wrong(
-                at, f"Nothing may follow {text[:end]}, but there is {text[end:].strip()!r}."
-            )
+            raise Wrong(at, f"nothing may follow {text[:end]}, but there is {text[end:].strip()!r}")
         return node
     if not _PLAIN.fullmatch(text):
         raise Wrong(
-            at, f"A text with one of these characters must be in quotes: {json.dumps(text)}."
+            at, f"a text with one of these characters must be in quotes: {json.dumps(text)}"
         )
     return Word(at, text)
 
@@ -175,25 +171,25 @@ def unquote(at: int, text: str) -> str:
         found = str(json.loads(text))
         found.encode()
     except ValueError:
-        raise Wrong(at, f"A text in quotes must be written as in JSON, not {text}.") from None
+        raise Wrong(at, f"a text in quotes must be written as in JSON, not {text}") from None
     return found
 
 
 def _in_row(at: int, text: str, start: int, depth: int = 0) -> tuple[Word | Row, int]:
     """Read one value of a list from a position in the line; return it and where it ends."""
     if depth > DEPTH_MAX:
-        raise Wrong(at, f"Lists can be nested at most {DEPTH_MAX} deep.")
+        raise Wrong(at, f"lists can be nested at most {DEPTH_MAX} deep")
     if text[start : start + 1] == '"':
         quoted = _QUOTED.match(text, start)
         if quoted is None:
-            raise Wrong(at, f"The quotes of {text[start:]!r} do not end.")
+            raise Wrong(at, f"the quotes of {text[start:]!r} do not end")
         return Word(at, unquote(at, quoted[0]), quoted=True), quoted.end()
     if text[start : start + 1] != "[":
         asked = _PLAIN_IN_ROW.match(text, start)
         if asked is None:
             raise Wrong(
                 at,
-                f"A list must be [one, two], with quotes around a text that needs them, not {text!r}.",
+                f"a list must be [one, two], with quotes around a text that needs them, not {text!r}",
             )
         return Word(at, asked[0].rstrip()), asked.end()
     items: list[Word | Row] = []
@@ -205,7 +201,7 @@ def _in_row(at: int, text: str, start: int, depth: int = 0) -> tuple[Word | Row,
         if text[start : start + 1] == ",":
             start = _past_spaces(text, start + 1)
         elif text[start : start + 1] != "]":
-            raise Wrong(at, f"The list {text!r} does not end with a bracket.")
+            raise Wrong(at, f"the list {text!r} does not end with a bracket")
     return Row(at, tuple(items)), start + 1
 
 

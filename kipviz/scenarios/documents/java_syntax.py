@@ -117,7 +117,7 @@ def _tokens(text: str) -> Iterator[_Token]:
         if found is None:
             raise Wrong(
                 line,
-                f"This is not Java: {shorten_input(text[at : at + 20].partition(chr(10))[0])!r}.",
+                f"this is not Java: {shorten_input(text[at : at + 20].partition(chr(10))[0])!r}",
             )
         if found.lastgroup not in ("space", "line"):
             yield _Token(str(found.lastgroup), found[0], line)
@@ -155,7 +155,7 @@ class _Reading:
         if token is None or (text and token.text != text):
             found = "the end" if token is None else repr(shorten_input(token.text))
             self.refuse(
-                f"{text!r} is missing before {found}." if text else "The program ends too early."
+                f"{text!r} is missing before {found}" if text else "the program ends too early"
             )
         self._at += 1
         return token
@@ -166,7 +166,7 @@ class _Reading:
     def take_name(self) -> str:
         token = self.take()
         if token.kind != "name":
-            self.refuse(f"A name is missing before {shorten_input(token.text)!r}.", token.line)
+            self.refuse(f"a name is missing before {shorten_input(token.text)!r}", token.line)
         return token.text
 
     # -- statements --------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class _Reading:
     def block(self, depth: int) -> list[ast.stmt]:
         """Read { … }, or the single statement instead of it."""
         if depth > _DEPTH_MAX:
-            self.refuse("This program is nested too deeply to be read.")
+            self.refuse("this program is nested too deeply to be read")
         if not self.is_next("{"):
             return self.statement(depth)
         line = self.take("{").line
@@ -189,7 +189,7 @@ class _Reading:
         line = self.line
         word = self.token.text if self.token is not None else ""
         if word in _NOT_IN_A_PROGRAM:
-            self.refuse(f"{word!r} is not in a program. Possible: {POSSIBLE}.")
+            self.refuse(f"{word!r} is not in a program. Possible: {POSSIBLE}")
         match word:
             case ";":
                 self.take()
@@ -226,7 +226,7 @@ class _Reading:
         name = self._read_declaration()
         if not self.is_next(":"):
             self.refuse(
-                "'for' must iterate over the records of poll(): for (record : records).", line
+                "'for' must iterate over the records of poll(): for (record : records)", line
             )
         self.take(":")
         over = self.expression(depth)
@@ -241,7 +241,7 @@ class _Reading:
         line = self.take("try").line
         if self.is_next("("):
             self.refuse(
-                "'try (…)' is not in a program: an application's clients live as long as its process."
+                "'try (…)' is not in a program: an application's clients live as long as its process"
             )
         body = self.block(depth)
         handlers, last = [], []
@@ -251,7 +251,7 @@ class _Reading:
             self.take()
             last = self.block(depth)
         if not handlers:
-            self.refuse("A 'try' has a 'catch'.", line)
+            self.refuse("a 'try' has a 'catch'", line)
         return _place_at(line, ast.Try(body, handlers, [], last))
 
     def _catch(self, depth: int) -> ast.ExceptHandler:
@@ -287,7 +287,7 @@ class _Reading:
     def _throw(self) -> ast.stmt:
         line = self.take("throw").line
         if self.is_next("new"):
-            self.refuse("'throw new' is not in a program: a catch throws its exception again.")
+            self.refuse("'throw new' is not in a program: a catch throws its exception again")
         name = self.take_name()
         self.take(";")
         return _place_at(line, ast.Raise(_place_at(line, ast.Name(name, ast.Load())), None))
@@ -321,7 +321,7 @@ class _Reading:
         made = self.expression(0)
         self.take(";")
         if not (isinstance(made, ast.Call) and isinstance(made.func, ast.Name)):
-            self.refuse(f"{name!r} is made by a constructor that no program has.")
+            self.refuse(f"{name!r} is made by a constructor that no program has")
         if not made.func.id.startswith("Kafka"):
             self._collected[name] = None
         return []
@@ -338,7 +338,7 @@ class _Reading:
                 offset = f"{snake(self._each)}.offset()"
                 if not self._each or ast.unparse(key) != offset:
                     self.refuse(
-                        f"{collection}.{way}() takes record.offset() and an AcknowledgeType in a for over the records.",
+                        f"{collection}.{way}() takes record.offset() and an AcknowledgeType in a for over the records",
                         value.lineno,
                     )
                 self._collected[collection] = said
@@ -385,7 +385,7 @@ class _Reading:
             token = self.take()
             depth += {"<": 1, ">": -1}.get(token.text, 0)
             if token.kind != "name" and token.text not in "<>,.?[]":
-                self.refuse(f"{shorten_input(token.text)!r} is not part of a type.", token.line)
+                self.refuse(f"{shorten_input(token.text)!r} is not part of a type", token.line)
             if not depth:
                 return
 
@@ -397,7 +397,7 @@ class _Reading:
     def expression(self, depth: int) -> ast.expr:
         """Read a name, a literal, a constructor or a call; a program has no other expression."""
         if depth > _DEPTH_MAX:
-            self.refuse("This program is nested too deeply to be read.")
+            self.refuse("this program is nested too deeply to be read")
         token = self.take()
         line = token.line
         value: ast.expr
@@ -418,7 +418,7 @@ class _Reading:
                     value = self._call(value, depth)
             case _:
                 self.refuse(
-                    f"{shorten_input(token.text)!r} is not in a program. Possible: {POSSIBLE}.",
+                    f"{shorten_input(token.text)!r} is not in a program. Possible: {POSSIBLE}",
                     line,
                 )
         while self.is_next("."):
@@ -438,7 +438,7 @@ class _Reading:
             "&&",
             "||",
         ):
-            self.refuse(f"{self.token.text!r} is not in a program. Possible: {POSSIBLE}.")
+            self.refuse(f"{self.token.text!r} is not in a program. Possible: {POSSIBLE}")
         return value
 
     def _new(self, line: int, depth: int) -> ast.expr:
@@ -446,7 +446,7 @@ class _Reading:
         if self.is_next("<"):
             self._type_arguments()
         if not self.is_next("("):
-            self.refuse("'new' makes an object with (…).", line)
+            self.refuse("'new' makes an object with (…)", line)
         return self._call(_place_at(line, ast.Name(name, ast.Load())), depth)
 
     def _call(self, called: ast.expr, depth: int) -> ast.expr:

@@ -98,7 +98,7 @@ def read_program(lines: Sequence[tuple[int, str]], first: int) -> Written:
     """
     kept = [(at, text) for at, text in lines if text.strip()]
     if not kept:
-        raise Wrong(first, "A program has at least one line.")
+        raise Wrong(first, "a program has at least one line")
     if not any(_NUMBERED.match(text) for _, text in kept):
         return read_python(lines, first)
     return Written(tuple(_read_line(at, text, n) for n, (at, text) in enumerate(kept)))
@@ -107,9 +107,9 @@ def read_program(lines: Sequence[tuple[int, str]], first: int) -> Written:
 def _read_line(at: int, text: str, number: int) -> Line:
     asked = _LINE.match(text)
     if asked is None:
-        raise Wrong(at, f"A line of a program must be 'NUMBER CALL: SOURCE', not {text!r}.")
+        raise Wrong(at, f"a line of a program must be 'NUMBER CALL: SOURCE', not {text!r}")
     if int(asked[1]) != number:
-        raise Wrong(at, f"This is line {number} of the program, but its number is {asked[1]}.")
+        raise Wrong(at, f"this is line {number} of the program, but its number is {asked[1]}")
     if asked[2] not in [call.value for call in Call]:
         raise Wrong(at, not_known("call", asked[2], (call.value for call in Call)))
     options: dict[str, object] = {}
@@ -119,7 +119,7 @@ def _read_line(at: int, text: str, number: int) -> Line:
         options[name] = _meaning(at, name, match)
         end = match.end()
     if not text.startswith(": ", end):
-        raise Wrong(at, f"Unknown part {text[end:].strip()!r} of a line. Allowed: {_FORM}.")
+        raise Wrong(at, f"unknown part {text[end:].strip()!r} of a line. Allowed: {_FORM}")
     line = Line(text[end + 2 :], Call(asked[2]))
     return line.but(**options)
 

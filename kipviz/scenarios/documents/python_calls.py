@@ -112,7 +112,7 @@ def method_of(node: ast.Call) -> tuple[str, Call] | None:
     if isinstance(called, ast.Name):
         return None
     if not isinstance(called, ast.Attribute) or not isinstance(called.value, ast.Name):
-        refuse(node, f"A call is {_forms()}, or a function of your own by its plain name.")
+        refuse(node, f"a call is {_forms()}, or a function of your own by its plain name")
     client, method = called.value.id, called.attr
     if client not in METHODS:
         refuse(node, not_known("client", client, METHODS))
@@ -133,7 +133,7 @@ def read_arguments(node: ast.Call, call: Call, names: Names) -> dict[str, object
     """
     named = {each.arg: each.value for each in node.keywords}
     if None in named or any(isinstance(each, ast.Starred) for each in node.args):
-        refuse(node, "The model reads arguments one by one: * and ** are not possible here.")
+        refuse(node, "the model reads arguments one by one: * and ** are not possible here")
     read = _READ.get(call, _named_by_text if call in _OPERATORS else _nothing)
     return read(_Arguments(node, call, tuple(node.args), named, names))
 
@@ -154,7 +154,7 @@ class _Arguments:
     def wants(self, form: str) -> NoReturn:
         """Reject the arguments, with the accepted form."""
         name = ast.unparse(self.node.func)
-        refuse(self.node, f"{name}() is written {name}({form}) in a program of a story.")
+        refuse(self.node, f"{name}() is written {name}({form}) in a program of a story")
 
     def text(self, node: ast.expr) -> str:
         """Return the text of a string literal, "" for anything else."""
@@ -186,7 +186,7 @@ class _Arguments:
 def _no_such_name(name: str, names: Names) -> str:
     there = ", ".join(each for each, _ in names.known)
     if not there:
-        return f"There is no {shorten_input(name)!r} yet: records = consumer.poll() comes first."
+        return f"there is no {shorten_input(name)!r} yet: records = consumer.poll() comes first"
     return not_known("name", name, [each for each, _ in names.known])
 
 
@@ -284,7 +284,7 @@ def _verdicts(asked: _Arguments, node: ast.expr) -> tuple[tuple[int, Acknowledge
         elif isinstance(key, ast.Constant) and type(key.value) is int and 0 <= key.value < 10**18:
             said.append((key.value, acknowledge_type(value)))
         else:
-            refuse(value, "A dict of acknowledgements has offsets, such as 100, and their types.")
+            refuse(value, "a dict of acknowledgements has offsets, such as 100, and their types")
     return tuple(said)
 
 
@@ -298,8 +298,8 @@ def _of_each(asked: _Arguments, node: ast.DictComp) -> tuple[int, AcknowledgeTyp
     ):
         refuse(
             node,
-            "All records of a poll() are {record.offset: AcknowledgeType.ACCEPT for record in "
-            f"{records or 'records'}}}, without an if.",
+            "all records of a poll() are {record.offset: AcknowledgeType.ACCEPT for record in "
+            f"{records or 'records'}}}, without an if",
         )
     return EVERY_OTHER, acknowledge_type(node.value)
 

@@ -147,8 +147,8 @@ def read_python(lines: Sequence[tuple[int, str]], first: int) -> Written:
     if len(texts) > LINES_MAX or sum(map(len, texts)) > LETTERS_MAX:
         raise Wrong(
             first,
-            f"A program can have at most {LINES_MAX} lines and {LETTERS_MAX:,} letters, not {len(texts)} and "
-            f"{sum(map(len, texts)):,}.",
+            f"a program can have at most {LINES_MAX} lines and {LETTERS_MAX:,} letters, not {len(texts)} and "
+            f"{sum(map(len, texts)):,}",
         )
     java = is_java(texts)
     try:
@@ -160,7 +160,7 @@ def read_python(lines: Sequence[tuple[int, str]], first: int) -> Written:
         at = lines[min(wrong.line, len(lines)) - 1][0] if lines else first
         raise Wrong(at, wrong.what) from wrong
     except (RecursionError, MemoryError):
-        raise Wrong(first, "This program is nested too deeply to be read.") from None
+        raise Wrong(first, "this program is nested too deeply to be read") from None
     return Written(
         program, tuple((lines[at - 1][0], name) for name, at in reading.consumers.items())
     )
@@ -172,9 +172,9 @@ def _parse_lines(texts: Sequence[str]) -> ast.Module:
             return ast.parse("\n".join(texts))
     except SyntaxError as wrong:
         at = min(max(wrong.lineno or 1, 1), len(texts))
-        raise Wrong(at, f"This is not Python: {shorten_input(texts[at - 1].strip())!r}.") from None
+        raise Wrong(at, f"this is not Python: {shorten_input(texts[at - 1].strip())!r}") from None
     except ValueError:
-        raise Wrong(1, "A program cannot contain a character that no text has.") from None
+        raise Wrong(1, "a program cannot contain a character that no text has") from None
 
 
 def is_python(program: tuple[Line, ...]) -> bool:
@@ -200,7 +200,7 @@ class _Reading:
         end = _Label()
         left = self.block(module.body, _Label(), _Around(end=end))
         if not self.drafts:
-            raise Wrong(1, f"A program calls a client at least once. Possible: {POSSIBLE}.")
+            raise Wrong(1, f"a program calls a client at least once. Possible: {POSSIBLE}")
         if left is not None:
             left.goes_to(end)
         end.is_at(len(self.drafts))
@@ -223,7 +223,7 @@ class _Reading:
     def _place(self, label: _Label, number: int) -> int:
         found = label.resolve()
         if found is None:
-            raise Wrong(number, "After this line comes a loop without a call, which never ends.")
+            raise Wrong(number, "after this line comes a loop without a call, which never ends")
         return found.at
 
     def _check_flush(self) -> None:
@@ -232,7 +232,7 @@ class _Reading:
             raise Wrong(
                 self.drafts[calls.index(Call.FLUSH)].number,
                 "'flush' is for a producer without transactions: commit_transaction() waits for all that was "
-                "sent in the transaction.",
+                "sent in the transaction",
             )
 
     # -- statements --------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ class _Reading:
         place: _Label | None = here
         for statement in body:
             if place is None:
-                refuse(statement, "This line is never reached: the lines above it lead elsewhere.")
+                refuse(statement, "this line is never reached: the lines above it lead elsewhere")
             place = self.statement(statement, place, around)
         return place
 
@@ -280,7 +280,7 @@ class _Reading:
         if name and call not in GIVES:
             refuse(
                 node,
-                f"{shorten_input(name)!r} = …: {ast.unparse(node.func)}() gives nothing in a program.",
+                f"{shorten_input(name)!r} = …: {ast.unparse(node.func)}() gives nothing in a program",
             )
         if call is Call.POLL and name:
             self._check_name_of_records(node, name)
@@ -290,7 +290,7 @@ class _Reading:
         if call in GIVES and name:
             self.names = self.names.with_name(name, GIVES[call])
         if self.drafts and self.drafts[-1].number == node.lineno:
-            refuse(node, "A line has one call: the page highlights the line that a process is in.")
+            refuse(node, "a line has one call: the page highlights the line that a process is in")
         here.is_at(len(self.drafts))
         behind = _Label()
         line = Line("", call, catches=around.catches if around.catch else ()).but(**changes)
@@ -303,18 +303,18 @@ class _Reading:
             refuse(
                 node,
                 f"{shorten_input(name)!r}: every poll() of a program gives its records one name, here {shorten_input(known)!r}; the model "
-                "works on what the last poll() brought.",
+                "works on what the last poll() brought",
             )
 
     def function(self, node: ast.Call, name: str) -> None:
         """Accept a function of the reader's own: it is shown, and is no step of the model."""
         called = shorten_input(ast.unparse(node.func))
         if called in vars(builtins):
-            refuse(node, f"{called!r} is a function of Python, which is read here and not run.")
+            refuse(node, f"{called!r} is a function of Python, which is read here and not run")
         if name:
             refuse(
                 node,
-                f"{shorten_input(name)!r} = {called}(…): write the function where its value is used.",
+                f"{shorten_input(name)!r} = {called}(…): write the function where its value is used",
             )
         for each in (*node.args, *(given.value for given in node.keywords)):
             if not isinstance(each, ast.Name | ast.Constant | ast.Attribute):
@@ -324,10 +324,10 @@ class _Reading:
         forever = isinstance(node.test, ast.Constant) and node.test.value is True
         if not forever:
             refuse(
-                node, f"a 'while' loop in a program never ends: write 'while True:'; {_NO_BRANCH}."
+                node, f"a 'while' loop in a program never ends: write 'while True:'; {_NO_BRANCH}"
             )
         if node.orelse:
-            refuse(node.orelse[0], "'else' of a while is not in a program: the loop has no end.")
+            refuse(node.orelse[0], "'else' of a while is not in a program: the loop has no end")
         end = _Label()
         back = self.block(node.body, here, around.but(start=here, end=end))
         if back is not None:
@@ -341,10 +341,10 @@ class _Reading:
         if not isinstance(node.target, ast.Name) or not records or over != records:
             refuse(
                 node,
-                f"'for' must iterate over the records of poll(): for record in {records or 'records'}, not {over}.",
+                f"'for' must iterate over the records of poll(): for record in {records or 'records'}, not {over}",
             )
         if node.orelse:
-            refuse(node.orelse[0], "'else' of a for is not in a program.")
+            refuse(node.orelse[0], "'else' of a for is not in a program")
         calls = [each for each in node.body if not isinstance(each, ast.Pass)]
         clients = [
             each
@@ -359,17 +359,17 @@ class _Reading:
             if not isinstance(each, ast.Expr) or not isinstance(each.value, ast.Call):
                 refuse(
                     each,
-                    f"{_word(each)} is not in a for: it has one call of a client for each record.",
+                    f"{_word(each)} is not in a for: it has one call of a client for each record",
                 )
             if each in clients[1:]:
                 refuse(
                     each,
-                    "A for has one call of a client: the model makes it for all records in one step. Write a "
-                    "second for below it.",
+                    "a for has one call of a client: the model makes it for all records in one step. Write a "
+                    "second for below it",
                 )
             found = method_of(each.value)
             if found is not None and found[1] not in (Call.SEND, Call.ACKNOWLEDGE):
-                refuse(each, f"'for' is for send() and acknowledge(), not for {found[1].value}().")
+                refuse(each, f"'for' is for send() and acknowledge(), not for {found[1].value}()")
             place = self.call(each.value, place, around, "")
         self.names = before
         return place
@@ -380,12 +380,12 @@ class _Reading:
         if node.finalbody:
             refuse(
                 node.finalbody[0],
-                f"'finally' is not in a program: {_NO_BRANCH}. Write its calls in both.",
+                f"'finally' is not in a program: {_NO_BRANCH}. Write its calls in both",
             )
         if node.orelse:
             refuse(
                 node.orelse[0],
-                "'else' of a try is not in a program: write it after the last call.",
+                "'else' of a try is not in a program: write it after the last call",
             )
         *again, doing = node.handlers
         rethrows = tuple(name for each in again for name in self._read_rethrow(each, around))
@@ -394,7 +394,7 @@ class _Reading:
         if _is_raise(doing):
             refuse(
                 doing,
-                "The last 'except' does something with the exception; 'raise' alone does not handle it.",
+                "the last 'except' does something with the exception; 'raise' alone does not handle it",
             )
         catches = self._list_caught(doing, around)
         exits = [self.block(node.body, here, around.but(catch=catch, catches=catches))]
@@ -404,7 +404,7 @@ class _Reading:
         if rethrows:
             if catch.at != first:
                 refuse(
-                    doing, "An 'except' under one that raises again begins with a call of a client."
+                    doing, "an 'except' under one that raises again begins with a call of a client"
                 )
             self.rethrows[first] = rethrows
         behind = _Label()
@@ -417,16 +417,16 @@ class _Reading:
         if not _is_raise(handler):
             refuse(
                 handler,
-                "Two 'except' that do something are more than a program has: all but the last one raise again.",
+                "two 'except' that do something are more than a program has: all but the last one raise again",
             )
         if around.catch is not None:
-            refuse(handler, "'raise' inside another try is not in a program: it ends the process.")
+            refuse(handler, "'raise' inside another try is not in a program: it ends the process")
         names = _classes(handler)
         for name in names:
             if name not in RETHROWN:
                 refuse(
                     handler,
-                    f"{name!r} cannot be raised again in a program. Possible: {', '.join(RETHROWN)}.",
+                    f"{name!r} cannot be raised again in a program. Possible: {', '.join(RETHROWN)}",
                 )
         return names
 
@@ -437,7 +437,7 @@ class _Reading:
             return ()
         if around.catch is not None:
             refuse(
-                handler, f"A try in a try takes {KAFKA_EXCEPTION}: what it leaves ends the process."
+                handler, f"a try in a try takes {KAFKA_EXCEPTION}: what it leaves ends the process"
             )
         return names
 
@@ -446,15 +446,15 @@ class _Reading:
     ) -> None:
         tried = [draft.line.call for draft in self.drafts[start:]]
         if not tried:
-            refuse(handler, "This 'try' has no call of a client: nothing is thrown in it.")
+            refuse(handler, "this 'try' has no call of a client: nothing is thrown in it")
         known = dict.fromkeys(name for call in tried for name in catchable(call))
         for name in catches:
             if name not in known:
                 listed = ", ".join((KAFKA_EXCEPTION, *known))
-                lost = f"The process ends with {name}. " if name in RETHROWN else ""
+                lost = f"the process ends with {name}; " if name in RETHROWN else ""
                 refuse(
                     handler,
-                    f"{lost}No call in this try throws {name!r} in the model to be caught. Possible: {listed}.",
+                    f"{lost}no call in this try throws {name!r} in the model to be caught. Possible: {listed}",
                 )
 
 
@@ -469,11 +469,11 @@ def _classes(handler: ast.ExceptHandler) -> tuple[str, ...]:
     names = tuple(shorten_input(ast.unparse(each)) for each in nodes)
     for node, name in zip(nodes, names, strict=True):
         if not isinstance(node, ast.Name):
-            refuse(handler, f"An 'except' must name classes of exceptions, not {name}.")
+            refuse(handler, f"an 'except' must name classes of exceptions, not {name}")
         if name in ("ApiException", "RetriableException", "AuthorizationException"):
             refuse(
                 handler,
-                f"{name!r} stands for many exceptions; name them, or take all with {KAFKA_EXCEPTION}.",
+                f"{name!r} stands for many exceptions; name them, or take all with {KAFKA_EXCEPTION}",
             )
         if name in vars(builtins) or name in _OF_JAVA:
             refuse(
@@ -481,7 +481,7 @@ def _classes(handler: ast.ExceptHandler) -> tuple[str, ...]:
                 f"'except {name}' catches exceptions that are not KafkaExceptions: {_NOT_KAFKAS}",
             )
     if len(names) > 1 and KAFKA_EXCEPTION in names:
-        refuse(handler, f"{KAFKA_EXCEPTION} is every one of them: name it alone.")
+        refuse(handler, f"{KAFKA_EXCEPTION} is every one of them: name it alone")
     return names
 
 
@@ -530,6 +530,6 @@ def _not_possible(node: ast.AST) -> NoReturn:
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
         node = node.value
     if isinstance(node, ast.Break | ast.Continue):
-        refuse(node, f"{type(node).__name__.lower()!r} is in a 'while True:'.")
+        refuse(node, f"{type(node).__name__.lower()!r} is in a 'while True:'")
     named, why = _WHY_NOT.get(type(node), (shorten_input(ast.unparse(node)), "it calls no client"))
-    refuse(node, f"{named!r} is not in a program: {why}. Possible: {POSSIBLE}.")
+    refuse(node, f"{named!r} is not in a program: {why}. Possible: {POSSIBLE}")

@@ -141,16 +141,16 @@ def _read(text: str, unnamed: Profile) -> Document:
     read = [_beat(section, n) for n, section in enumerate(beats)]
     questions = [(question, at) for _, _, question, at, _ in read if question is not None]
     if len(questions) > 1:
-        raise Wrong(questions[1][1], "A story has one question at most; this is the second one.")
+        raise Wrong(questions[1][1], "a story has one question at most; this is the second one")
     if beats and watched:
-        raise Wrong(title.heading.line, "In a story with beats a 'Watch:' belongs to a beat.")
+        raise Wrong(title.heading.line, "in a story with beats a 'Watch:' belongs to a beat")
     of_cluster = tuple(entry for entry in keys.entries if entry[0] in KEYS)
     written = {name: found.program for name, (_, found) in programs.items()}
     spec = read_cluster(Keys(keys.line, of_cluster), written, unnamed)
     for name, (at, found) in programs.items():
         users = [app for app in spec.applications if app.program == found.program]
         if not users:
-            raise Wrong(at, f"No application runs the program {name!r}.")
+            raise Wrong(at, f"no application runs the program {name!r}")
         for app in users:
             _check_consumer(app, found)
     scenario = Scenario(
@@ -185,7 +185,7 @@ def _check_consumer(app: ApplicationSpec, found: Written) -> None:
     for line, called in found.consumers:
         if called != has:
             group = "a share group" if app.share else "a regular group"
-            raise Wrong(line, f"{app.name} is in {group}: its consumer is {has!r}, not {called!r}.")
+            raise Wrong(line, f"{app.name} is in {group}: its consumer is {has!r}, not {called!r}")
 
 
 # -- the head ----------------------------------------------------------------------------------
@@ -194,14 +194,14 @@ def _check_consumer(app: ApplicationSpec, found: Written) -> None:
 def _require_key(keys: Keys, name: str) -> Node:
     node = keys.get(name)
     if node is None:
-        raise Wrong(keys.line, f"The head has no {name!r}: give {name}: ...")
+        raise Wrong(keys.line, f"the head has no {name!r}: give {name}: ...")
     return node
 
 
 def _text(keys: Keys, name: str) -> str:
     node = _require_key(keys, name)
     if not isinstance(node, Word):
-        raise Wrong(node.line, f"{name} is one text, not a list or a map.")
+        raise Wrong(node.line, f"{name} is one text, not a list or a map")
     return node.text
 
 
@@ -210,7 +210,7 @@ def _order(keys: Keys) -> int:
     if node is None:
         return 0
     if not isinstance(node, Word) or not is_number(node):
-        raise Wrong(node.line, f"{ORDER} is a whole number.")
+        raise Wrong(node.line, f"{ORDER} is a whole number")
     return int(node.text)
 
 
@@ -219,7 +219,7 @@ def _list(keys: Keys, name: str) -> tuple[Word, ...]:
     items = node.items if isinstance(node, Row) else ()
     words = tuple(each for each in items if isinstance(each, Word))
     if not words or len(words) < len(items):
-        raise Wrong(node.line, f"{name} is a list such as [one, two], with at least one text.")
+        raise Wrong(node.line, f"{name} is a list such as [one, two], with at least one text")
     return words
 
 
@@ -239,7 +239,7 @@ def _lanes(keys: Keys, hosts: Sequence[str]) -> tuple[str, ...]:
         if word.text not in hosts:
             raise Wrong(word.line, not_known("lane", word.text, hosts))
     if len(words) > LANES_MAX:
-        raise Wrong(words[0].line, f"A story can show at most {LANES_MAX} lanes, not {len(words)}.")
+        raise Wrong(words[0].line, f"a story can show at most {LANES_MAX} lanes, not {len(words)}")
     return tuple(word.text for word in words)
 
 
@@ -250,7 +250,7 @@ def _sections(blocks: Sequence[Block], first: int) -> list[_Section]:
     """Return the title's section and one for each heading below it."""
     if not blocks or blocks[0].kind != HEADING or blocks[0].level != 1:
         at = blocks[0].line if blocks else first
-        raise Wrong(at, "The title must follow the head: '# The title'.")
+        raise Wrong(at, "the title must follow the head: '# The title'")
     found: list[_Section] = []
     for block in blocks:
         if block.kind != HEADING:
@@ -258,11 +258,11 @@ def _sections(blocks: Sequence[Block], first: int) -> list[_Section]:
             found[-1] = last.but(blocks=(*last.blocks, block))
             continue
         if found and block.level == 1:
-            raise Wrong(block.line, "A story has one title; a beat's heading is '## A beat'.")
+            raise Wrong(block.line, "a story has one title; a beat's heading is '## A beat'")
         if block.level > 2:
-            raise Wrong(block.line, "A beat's heading is '## A beat'; there are no smaller ones.")
+            raise Wrong(block.line, "a beat's heading is '## A beat'; there are no smaller ones")
         if found and found[-1].heading.text == CHECKPOINTS:
-            raise Wrong(block.line, f"'## {CHECKPOINTS}' is the last heading.")
+            raise Wrong(block.line, f"'## {CHECKPOINTS}' is the last heading")
         found.append(_Section(block, ()))
     return found
 
@@ -279,19 +279,15 @@ def _opening(
         elif block.kind == FENCE and block.text.startswith(PROGRAM):
             name = block.text.removeprefix(PROGRAM).strip()
             if name in programs or name in programs_by_name():
-                raise Wrong(
-                    block.line, f"The program {name!r} already exists: choose another name."
-                )
+                raise Wrong(block.line, f"the program {name!r} already exists: choose another name")
             programs[name] = (block.line, read_program(block.lines, block.line))
         elif block.kind == ITEM and block.text.startswith(WATCH):
             watched.append(Watch(0, block.text.removeprefix(WATCH)))
         else:
             allowed = "one paragraph and blocks of programs ('```program NAME')"
-            raise Wrong(block.line, f"Only {allowed} may be between the title and the first beat.")
+            raise Wrong(block.line, f"only {allowed} may be between the title and the first beat")
     if not said:
-        raise Wrong(
-            title.heading.line, "One paragraph must follow the title: what the story shows."
-        )
+        raise Wrong(title.heading.line, "one paragraph must follow the title: what the story shows")
     return said, programs, tuple(watched)
 
 
@@ -317,13 +313,11 @@ def _beat(
         else:
             raise Wrong(block.line, _not_in_a_beat(block))
     if not said:
-        raise Wrong(title.line, f"The beat {title.text!r} has no paragraph that describes it.")
+        raise Wrong(title.line, f"the beat {title.text!r} has no paragraph that describes it")
     if not steps:
-        raise Wrong(
-            title.line, f"The beat {title.text!r} has no steps: write '```steps' and lines."
-        )
+        raise Wrong(title.line, f"the beat {title.text!r} has no steps: write '```steps' and lines")
     if asked and not (any(c.right for c in choices) and len(choices) > 1):
-        raise Wrong(at, f"A question has two choices or more, one of them right: '- {RIGHT}text'.")
+        raise Wrong(at, f"a question has two choices or more, one of them right: '- {RIGHT}text'")
     question = Question(number, asked, tuple(choices)) if asked else None
     beat = Beat(title.text, said, tuple(text for _, text in steps))
     return beat, tuple(watched), question, at, tuple(line for line, _ in steps)
@@ -331,7 +325,7 @@ def _beat(
 
 def _choice(block: Block) -> Choice:
     if not block.reply:
-        raise Wrong(block.line, "A choice must be followed by its reply: '  > text'.")
+        raise Wrong(block.line, "a choice must be followed by its reply: '  > text'")
     return Choice(block.text[len(RIGHT) :], block.text.startswith(RIGHT), block.reply)
 
 
@@ -340,7 +334,7 @@ def _not_in_a_beat(block: Block) -> str:
         "one paragraph, items '- Watch: text', a paragraph 'Question: text' with items '- [x] text' "
         "and '- [ ] text' below it, and one block '```steps'"
     )
-    return f"This {block.kind} has no place in a beat: {block.text!r}. A beat has {allowed}."
+    return f"this {block.kind} has no place in a beat: {block.text!r}. A beat has {allowed}"
 
 
 def _checkpoints(section: _Section) -> tuple[tuple[Checkpoint, int], ...]:
@@ -348,6 +342,6 @@ def _checkpoints(section: _Section) -> tuple[tuple[Checkpoint, int], ...]:
     for block in section.blocks:
         asked = _CHECKPOINT.fullmatch(block.text) if block.kind == ITEM else None
         if asked is None:
-            raise Wrong(block.line, "A checkpoint is '- what was seen: `goal`'.")
+            raise Wrong(block.line, "a checkpoint is '- what was seen: `goal`'")
         found.append((Checkpoint(asked[1], asked[2]), block.line))
     return tuple(found)

@@ -90,7 +90,7 @@ def write_events(
 @contextlib.contextmanager
 def _appearing_whole(path: Path) -> Iterator[Path]:
     if path.exists():
-        raise FileExistsError(f"There is something at {path} already: choose another path.")
+        raise FileExistsError(f"there is something at {path} already: choose another path")
     hidden = path.parent / f".{path.name}.{os.getpid()}.unfinished"
     try:
         yield hidden
@@ -111,5 +111,5 @@ def _remove(folder: Path) -> None:
 def _checked_jobs(plan: Plan, jobs: Sequence[int]) -> tuple[int, ...]:
     wrong = [job for job in jobs if not 0 <= job < plan.jobs]
     if wrong:
-        raise ValueError(f"There is no job {wrong[0]}: this campaign has 0 to {plan.jobs - 1}.")
+        raise ValueError(f"there is no job {wrong[0]}: this campaign has 0 to {plan.jobs - 1}")
     return tuple(jobs)

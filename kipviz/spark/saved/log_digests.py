@@ -32,15 +32,17 @@ def what_is_damaged(folder: Path) -> str:
     try:
         known = msgspec.json.decode(untrusted_file.read(list_), type=dict[str, str])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return f"{list_} is damaged: it is not a list of digests."
+        return f"{list_} is damaged: it is not a list of digests"
     there = {file.name: file for file in _files(folder)}
     for name in sorted(known.keys() | there.keys()):
         if name not in there:
-            return f"{folder} is damaged: its part {escape_line(name)} is missing."
+            return f"{folder} is damaged: its part {escape_line(name)} is missing"
         if name not in known:
-            return f"{folder} is damaged: {escape_line(name)} is not among the files that were written."
+            return (
+                f"{folder} is damaged: {escape_line(name)} is not among the files that were written"
+            )
         if _digest(there[name]) != known[name]:
-            return f"{there[name]} is damaged: it is not what was written."
+            return f"{there[name]} is damaged: it is not what was written"
     return ""
 
 

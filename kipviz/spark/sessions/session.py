@@ -175,7 +175,7 @@ def check_master(master: str) -> None:
         or re.fullmatch(r"(spark|sc|k8s)://\S+", master)
     )
     if not known:
-        raise ValueError(f"{master!r} is not a Spark master: use {_MASTERS_ALLOWED}.")
+        raise ValueError(f"{master!r} is not a Spark master: use {_MASTERS_ALLOWED}")
 
 
 def with_retries(master: str) -> str:
@@ -194,7 +194,7 @@ def check_memory(memory: str) -> None:
     match = _MEMORY.fullmatch(memory)
     if match is None or int(match[1]) * (1024 if match[2] == "g" else 1) < _MEMORY_LEAST_MB:
         raise ValueError(
-            f"memory must be at least {_MEMORY_LEAST_MB}m, such as '768m' or '4g', not {memory!r}."
+            f"memory must be at least {_MEMORY_LEAST_MB}m, such as '768m' or '4g', not {memory!r}"
         )
 
 
@@ -222,7 +222,7 @@ def _same_master(running: SparkSession, asked: str | None) -> SparkSession:
     )
     if differs:
         raise SparkUnavailable(
-            f"A Spark session on {has} is running, so {asked} cannot be used: call stop() first."
+            f"a Spark session on {has} is running, so {asked} cannot be used: call stop() first"
         )
     return running
 
@@ -239,8 +239,8 @@ def _check_that_it_answers(master: str) -> None:
     tried = " or ".join(f"{host}:{port}" for host, port in addresses)
     what = "Spark Connect server" if scheme == "sc" else "Spark master"
     raise SparkUnavailable(
-        f"No {what} answers at {tried}: start it, or unset {MASTER_VARIABLE} to use this machine "
-        f"({DEFAULT_MASTER})."
+        f"no {what} answers at {tried}: start it, or unset {MASTER_VARIABLE} to use this machine "
+        f"({DEFAULT_MASTER})"
     )
 
 
@@ -249,7 +249,7 @@ def _host_and_port(address: str, scheme: str) -> tuple[str, int]:
     if not host:
         return port, _ADDRESSED[scheme]
     if not port.isdecimal():
-        raise ValueError(f"{address!r} has no port number: use {scheme}://host:port.")
+        raise ValueError(f"{address!r} has no port number: use {scheme}://host:port")
     return host.strip("[]"), int(port)
 
 
@@ -259,14 +259,14 @@ def _connect(address: str) -> SparkSession:
     if importlib.util.find_spec("grpc") is None:
         raise SparkUnavailable(
             f"Spark Connect ({address}) needs the package grpcio: install it with "
-            "python -m pip install 'pyspark[connect]'."
+            "python -m pip install 'pyspark[connect]'"
         )
     try:
         spark: SparkSession = SparkSession.builder.remote(address).getOrCreate()
         spark.conf.set("spark.sql.session.timeZone", "UTC")
     except Exception as error:
         raise SparkUnavailable(
-            f"The Spark Connect server {address} could not be used: {first_line(error)}"
+            f"the Spark Connect server {address} could not be used: {first_line(error)}"
         ) from error
     return spark
 

@@ -68,7 +68,7 @@ def encode_question(
     try:
         return pickle.dumps((model, properties, tuple(reductions)))
     except (pickle.PicklingError, TypeError, AttributeError) as error:
-        raise ValueError(f"This model cannot be sent to a worker: {error}.") from None
+        raise ValueError(f"this model cannot be sent to a worker: {error}") from None
 
 
 @lru_cache(maxsize=2)

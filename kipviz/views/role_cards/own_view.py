@@ -109,13 +109,13 @@ def own_views(views: object) -> tuple[OwnView, ...]:
     """
     if not isinstance(views, Iterable) or isinstance(views, str | bytes | Mapping):
         raise BadView(
-            f"views must be a list of functions, such as [my_view], not {_render_value(views)}."
+            f"views must be a list of functions, such as [my_view], not {_render_value(views)}"
         )
     made: dict[str, OwnView] = {}
     for view in views:
         _check(view)
         if view.__name__ in made:
-            raise BadView(f"Two views are called {view.__name__}: give one of them another name.")
+            raise BadView(f"two views are called {view.__name__}: give one of them another name")
         made[view.__name__] = OwnView(view)
     return tuple(made.values())
 
@@ -123,14 +123,14 @@ def own_views(views: object) -> tuple[OwnView, ...]:
 def _check(view: object) -> None:
     if not isinstance(view, FunctionType) or view.__name__ == "<lambda>":
         raise BadView(
-            f"A view must be a function written with def, from a world to rows or to an SVG, not {_render_value(view)}."
+            f"a view must be a function written with def, from a world to rows or to an SVG, not {_render_value(view)}"
         )
     given = list(inspect.signature(view).parameters.values())
     needed = [p for p in given if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     if len(needed) != 1 or needed[0] is not given[0] or needed[0].kind not in positional:
         got = ", ".join(str(p) for p in given)
-        raise BadView(f"A view takes one argument, the world. {view.__name__} takes ({got}).")
+        raise BadView(f"a view takes one argument, the world. {view.__name__} takes ({got})")
     unusual = inspect.iscoroutinefunction(view) or inspect.isgeneratorfunction(view)
     if unusual:
         raise BadView(f"{view.__name__} is a generator or is async. {ALLOWED}")

@@ -208,8 +208,8 @@ class LiveLines(Lab):
                     return self._act(action, here)
                 if command.get("do") == "hold":
                     raise ValueError(
-                        "The clients' own messages are held by a rule: server.rule('hold EndTxn'). With "
-                        "kipviz.serve(by='hand') each delivery waits for you."
+                        "the clients' own messages are held by a rule: server.rule('hold EndTxn'). With "
+                        "kipviz.serve(by='hand') each delivery waits for you"
                     )
             answer = super().respond(command)
             if isinstance(answer, Generator):
@@ -239,19 +239,19 @@ class LiveLines(Lab):
             except WentOn:
                 continue
             except NotEnabled as wrong:
-                raise ValueError(f"That is not possible here: {wrong.why}.") from wrong
+                raise ValueError(f"that is not possible here: {wrong.why}") from wrong
             self.catch_up()
             return {"go": {"branch": 0, "step": self.last}, "say": ""}
         raise ValueError(
-            "The cluster has gone on meanwhile: look at the newest step, then choose again."
+            "the cluster has gone on meanwhile: look at the newest step, then choose again"
         )
 
     def _go_back(self, command: Command) -> Answer:
         here = self._standing(command)
         if command.get("branch") != 0:
-            raise ValueError("The cluster goes back on the branch of its clients, main.")
+            raise ValueError("the cluster goes back on the branch of its clients, main")
         if self.server.stopped:
-            raise ValueError("The cluster has stopped: choose what happens here, on a branch.")
+            raise ValueError("the cluster has stopped: choose what happens here, on a branch")
         self._goes_along = True
         try:
             self.server.back(here.at)

@@ -59,7 +59,7 @@ class Line:
 
 def no_step(step: object, last: int, what: str = "") -> str:
     """Return the sentence that there is no such step, with the range of steps."""
-    return f"There is no step {step!r} on this line{what}: it has 0 to {last}."
+    return f"there is no step {step!r} on this line{what}: it has 0 to {last}"
 
 
 def line_of(payload: Shown, branches: Sequence[Shown], number: object) -> Line:
@@ -81,7 +81,7 @@ def line_of(payload: Shown, branches: Sequence[Shown], number: object) -> Line:
     branch = next((branch for branch in branches if branch["id"] == number), None)
     if branch is None:
         known = ", ".join(str(n) for n in [0, *(branch["id"] for branch in branches)])
-        raise ValueError(f"There is no branch {number!r}; there are {known}.")
+        raise ValueError(f"there is no branch {number!r}; there are {known}")
     return _grow_line(line_of(payload, branches, branch["parent"] or 0), branch)
 
 
@@ -158,7 +158,7 @@ def message_of(
     messages = line_of(payload, branches, number).messages
     found = next((message for message in messages if message["id"] == name), None)
     if found is None:
-        raise ValueError(f"There is no message {name!r} on this line.")
+        raise ValueError(f"there is no message {name!r} on this line")
     known = {branch["id"]: branch for branch in branches}
     tables: list[Shown] = []
     while number:

@@ -101,7 +101,7 @@ def _type(kind: shapes.Type) -> str:
         return " | ".join(dict.fromkeys(parts))
     if type(kind) not in PLAIN:
         raise TypeError(
-            f"A page's data has no {type(kind).__name__}: use {', '.join(map(_name, PLAIN))}, or a list, tuple, dict or Struct of them."
+            f"a page's data has no {type(kind).__name__}: use {', '.join(map(_name, PLAIN))}, or a list, tuple, dict or Struct of them"
         )
     return PLAIN[type(kind)]
 

@@ -483,9 +483,9 @@ def read(payload: Shown) -> Payload:
     try:
         known = msgspec.convert(payload, Payload)
     except msgspec.ValidationError as wrong:
-        raise ValueError(f"This is not a payload of format {FORMAT}: {wrong}.") from wrong
+        raise ValueError(f"this is not a payload of format {FORMAT}: {wrong}") from wrong
     if not known.steps:
-        raise ValueError("A payload needs at least one step: step 0 is the start.")
+        raise ValueError("a payload needs at least one step: step 0 is the start")
     lanes = _names("lane", (lane.id for lane in known.lanes))
     cards = _names("card", (card.id for card in known.cards))
     machines = _names("machine", (machine.id for machine in known.machines))
@@ -494,7 +494,7 @@ def read(payload: Shown) -> Payload:
             _validate_name("machine", card.machine, machines, f"card {card.id!r}")
     first = sum(lane.first for lane in known.lanes)
     if first > 4:
-        raise ValueError(f"The first screen takes four lanes at most, and {first} ask to be on it.")
+        raise ValueError(f"the first screen takes four lanes at most, and {first} ask to be on it")
     _check_suffix(known, lanes, cards, range(len(known.steps)))
     for branch in known.branches:
         if branch.steps:
@@ -511,9 +511,9 @@ def read_branch(branch: Shown, known: Payload) -> Branch:
     try:
         suffix = msgspec.convert(branch, Branch)
     except msgspec.ValidationError as wrong:
-        raise ValueError(f"This is not a branch of a format {FORMAT} payload: {wrong}.") from wrong
+        raise ValueError(f"this is not a branch of a format {FORMAT} payload: {wrong}") from wrong
     if not suffix.steps:
-        raise ValueError(f"Branch {suffix.id} has no step of its own.")
+        raise ValueError(f"branch {suffix.id} has no step of its own")
     lanes = {lane.id for lane in known.lanes}
     cards = {card.id for card in known.cards}
     _check_suffix(suffix, lanes, cards, range(suffix.at + 1 + len(suffix.steps)))
@@ -530,7 +530,7 @@ def _names(what: str, names: Iterable[str]) -> set[str]:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"Two {what}s are called {name!r}; each needs its own name.")
+            raise ValueError(f"two {what}s are called {name!r}; each needs its own name")
         seen.add(name)
     return seen
 
@@ -573,16 +573,16 @@ def _check_suffix(
     for big in part.bigs:
         _inside(big.from_, steps, f"the big step {big.title!r}")
         if big.to <= big.from_:
-            raise ValueError(f"The big step {big.title!r} has no small step in it.")
+            raise ValueError(f"the big step {big.title!r} has no small step in it")
         for rest in big.rests:
             _inside(rest, range(big.from_, big.to), f"the big step {big.title!r}")
 
 
 def _validate_name(what: str, name: str, names: AbstractSet[str], where: str) -> None:
     if name not in names:
-        raise ValueError(f"There is no {what} {name!r}, named by {where}.")
+        raise ValueError(f"there is no {what} {name!r}, named by {where}")
 
 
 def _inside(step: int | None, steps: Sequence[int], where: str) -> None:
     if step is not None and step not in steps:
-        raise ValueError(f"There is no step {step}, named by {where}: the last one is {steps[-1]}.")
+        raise ValueError(f"there is no step {step}, named by {where}: the last one is {steps[-1]}")

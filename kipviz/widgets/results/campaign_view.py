@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import ipywidgets
 from plotly import graph_objects as go
 
+from kipviz.core.outside.printable import complete_sentence
 from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.results.page_charts import draw_in_page
 
@@ -155,7 +156,7 @@ class CampaignView(Discoverable, ipywidgets.VBox):
             Exception: the error of the campaign, if it failed or was cancelled.
         """
         if self._thread is None:
-            raise RuntimeError("The campaign was not started: call start() or press Run.")
+            raise RuntimeError("the campaign was not started: call start() or press Run")
         try:
             if self._thread.is_alive():
                 self._thread.join()
@@ -179,7 +180,7 @@ class CampaignView(Discoverable, ipywidgets.VBox):
             RuntimeError: if there is no result yet.
         """
         if self.result is None:
-            raise RuntimeError("There is nothing to draw: the campaign has not ended.")
+            raise RuntimeError("there is nothing to draw: the campaign has not ended")
         return outcome_chart(self.result.summary(self._by))
 
     def __repr__(self) -> str:
@@ -203,7 +204,7 @@ class CampaignView(Discoverable, ipywidgets.VBox):
         except Exception as error:  # noqa: BLE001 - shown here and raised again by wait()
             self._error = error
             self.bar.bar_style = "warning" if self._cancelled else "danger"
-            self.status.value = str(error) or type(error).__name__
+            self.status.value = complete_sentence(str(error) or type(error).__name__)
             kept = getattr(self._campaign, "result", None)
             if self._cancelled and kept is not None and kept is not before and kept.rows():
                 self.status.value += f" So far: {self._keep(kept)}"

@@ -46,7 +46,7 @@ class Saves(ResultPage):
                 made, _ = under(self.broken, design_named(each.design))
                 return stepper_of(made).last()
         savers = ", ".join(f"{d.slot}={d.option}" for d in by_change if d.saves)
-        raise LookupError(f"There is no such decision; those that save it: {savers or 'none'}.")
+        raise LookupError(f"there is no such decision; those that save it: {savers or 'none'}")
 
     def blocks(self) -> Blocks:
         """Return the blocks of the page."""
@@ -88,7 +88,7 @@ def saves(run: Stepper | Task | Verdict, prop: str = "", *, search: bool = False
     if isinstance(run, Stepper):
         if run.lab is None:
             raise ValueError(
-                "Only a stepper with a model behind it can be asked what saves its run."
+                "only a stepper with a model behind it can be asked what saves its run"
             )
         made = run.lab.run_at(run.branch, run.step)
     elif not isinstance(run, Task | Verdict):

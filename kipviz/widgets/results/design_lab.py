@@ -76,8 +76,8 @@ class Verdicts(ResultPage):
                     return row, cell
         broken = ", ".join(r.design for r in self.judged if any(c.actions for c in r.cells))
         raise LookupError(
-            f"No story breaks {prop or 'a property'} of {design}; designs that break: "
-            f"{broken or 'none'}."
+            f"no story breaks {prop or 'a property'} of {design}; designs that break: "
+            f"{broken or 'none'}"
         )
 
     def blocks(self) -> Blocks:
@@ -91,7 +91,7 @@ class Verdicts(ResultPage):
             LookupError: if there is no such cell.
         """
         if run not in keys_of(self._blocks):
-            raise LookupError(f"No verdict has a run called {run!r}.")
+            raise LookupError(f"no verdict has a run called {run!r}")
         row, column = map(int, run.split())
         judged = self.judged[row]
         return stepper_of(render_run(judged, judged.cells[column]).run).last()

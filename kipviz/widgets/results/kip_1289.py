@@ -39,7 +39,7 @@ class Findings(ResultPage):
             if each.finding.name.lower() == name.strip().lower() and each.run is not None:
                 return stepper_of(each.run).last()
         there = ", ".join(each.finding.name for each in self.shown if each.run is not None)
-        raise LookupError(f"No run shows finding {name!r} here; there are runs for {there}.")
+        raise LookupError(f"no run shows finding {name!r} here; there are runs for {there}")
 
     def blocks(self) -> Blocks:
         """Return the blocks of the page."""

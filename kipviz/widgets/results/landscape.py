@@ -21,6 +21,7 @@ from kipviz.checking.timed import landscape as searched
 from kipviz.checking.timed.axes import SETTINGS, Axis, settings_of
 from kipviz.checking.timed.landscape import NEVER_COMMITS, SO_FAR, Question, Spot
 from kipviz.cluster.timing.clock import ms
+from kipviz.core.outside.printable import complete_sentence
 from kipviz.core.outside.validation import several
 from kipviz.properties.verdict import HOLDS
 from kipviz.scenarios.library import scenario as scenario_named
@@ -184,7 +185,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
             self.question = self._make_question()
             searched.check(self.question)
         except ValueError as wrong:
-            self.status.value = escape(str(wrong))
+            self.status.value = escape(complete_sentence(str(wrong)))
             return
         self.run_button.disabled, self.cancel_button.disabled = True, False
         self.bar.max, self.bar.value, self.bar.bar_style = self.question.cells, 0, ""
@@ -209,7 +210,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
             Exception: the error of the search.
         """
         if self._thread is None:
-            raise RuntimeError("The landscape was not searched: call start() or press Run.")
+            raise RuntimeError("the landscape was not searched: call start() or press Run")
         try:
             if self._thread.is_alive():
                 self._thread.join()
@@ -274,7 +275,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         except Exception as error:  # noqa: BLE001  shown here and raised again by wait()
             self._error = error
             self.bar.bar_style = "danger"
-            self.status.value = escape(str(error) or type(error).__name__)
+            self.status.value = escape(complete_sentence(str(error) or type(error).__name__))
         finally:
             self.run_button.disabled, self.cancel_button.disabled = False, True
 

@@ -40,7 +40,7 @@ class Outcomes(ResultPage):
         """
         rows = self.found.groups
         if type(row) is not int or not 1 <= row <= len(rows):
-            raise LookupError(f"There are rows 1 to {len(rows)}, not {row!r}.")
+            raise LookupError(f"there are rows 1 to {len(rows)}, not {row!r}")
         return stepper_of(self.found.run(rows[row - 1])).last()
 
     def blocks(self) -> Blocks:
@@ -121,8 +121,8 @@ class Ablation(ResultPage):
         found = (r for r in self.rows if r.first or (r.sampled and r.sampled.broken))
         broken = "; ".join(" and ".join(r.rules) for r in found if r.rules)
         raise LookupError(
-            f"Nothing broke without {' and '.join(rules)}; something broke without: "
-            f"{broken or 'none'}."
+            f"nothing broke without {' and '.join(rules)}; something broke without: "
+            f"{broken or 'none'}"
         )
 
     def blocks(self) -> Blocks:

@@ -43,7 +43,7 @@ class Repaired(ResultPage):
                 return _open_attempt(attempt)
         tried = ", ".join(self.found.slots) or "none"
         raise LookupError(
-            f"{' and '.join(decisions) or 'The design itself'} was not tried; decisions are {tried}."
+            f"{' and '.join(decisions) or 'The design itself'} was not tried; decisions are {tried}"
         )
 
     def blocks(self) -> Blocks:

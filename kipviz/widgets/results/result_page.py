@@ -16,6 +16,7 @@ import ipywidgets
 import msgspec
 import traitlets
 
+from kipviz.core.outside.printable import complete_sentence
 from kipviz.views.reports.blocks import (
     Blocks,
     BrokenRun,
@@ -59,7 +60,7 @@ class ResultPage(ABC):
         Raises:
             LookupError: if there is no such run.
         """
-        raise LookupError(f"No run belongs to {run!r} here.")
+        raise LookupError(f"no run belongs to {run!r} here")
 
     def page(self) -> str:
         """Return the page in Markdown."""
@@ -137,7 +138,7 @@ class ResultPanel(ipywidgets.VBox):
         try:
             self.open_run(run)
         except (LookupError, ValueError) as sentence:
-            self.view.send({"run": run, "error": str(sentence.args[0])})
+            self.view.send({"run": run, "error": complete_sentence(str(sentence.args[0]))})
         except Exception as wrong:
             words = (
                 f"The model failed: {type(wrong).__name__}: {wrong}. The kernel's log says where."
@@ -152,7 +153,7 @@ class ResultPanel(ipywidgets.VBox):
             LookupError: if no cell of the page has a run with this key.
         """
         if run not in self._keys:
-            raise LookupError(f"No cell of this table opens a run called {run!r}.")
+            raise LookupError(f"no cell of this table opens a run called {run!r}")
         stepper = self._result.open_run(run)
         self._below.children = (stepper,)
         self.stepper = stepper

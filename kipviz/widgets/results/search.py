@@ -92,7 +92,7 @@ class Search(ResultPage):
             if prop in {"", example.property}:
                 run = runs.follow(*self._made_from, example.actions, self._settings)
                 return breaking(run, example.property)
-        raise LookupError(f"The search found no run that breaks {prop or 'a property'}.")
+        raise LookupError(f"the search found no run that breaks {prop or 'a property'}")
 
     def blocks(self) -> Blocks:
         """Return the sentence, what the cluster leaves out, and the counterexamples; the key of a run is its property."""

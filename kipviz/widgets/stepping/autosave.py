@@ -12,6 +12,7 @@ from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.learner_record import Learned
 from kipviz.checking.single_run.runs import KeptLine, Packed, Run
 from kipviz.core.outside import atomic_write, untrusted_file
+from kipviz.core.outside.printable import complete_sentence
 from kipviz.core.traces.tracefile import TraceFileError, is_whole
 from kipviz.widgets.stepping.cursor import Change
 
@@ -63,7 +64,7 @@ class Keeper:
         try:
             self.write()
         except TraceFileError as wrong:
-            self._stepper.notice = f"{wrong}."
+            self._stepper.notice = complete_sentence(str(wrong))
 
 
 def copy_of(path: str | os.PathLike[str]) -> Path:

@@ -43,12 +43,12 @@ def file_of(
         ValueError: if the kind of file is unknown, or needs a model and there is none.
     """
     if not isinstance(what, str) or what not in KINDS:
-        raise ValueError(f"There is no file of the kind {what!r}; there are {', '.join(KINDS)}.")
+        raise ValueError(f"there is no file of the kind {what!r}; there are {', '.join(KINDS)}")
     stem = f"{payload.get('scenario') or 'run'}-step-{step}"
     if what == "html":
         return _file(f"{stem}.html", what, page(payload, branch, step, learned))
     if lab is None:
-        raise ValueError("This stepper shows a recorded run: there is no model behind it to ask.")
+        raise ValueError("this stepper shows a recorded run: there is no model behind it to ask")
     if what == "trace":
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "run.trace")

@@ -182,7 +182,7 @@ class Lab:
             return self._show_branch(here, command, WISHES[do](here, command))
         if do in LONG_WISHES:
             return self._work(self._standing(command), command, LONG_WISHES[do])
-        raise ValueError(f"Unknown command {do!r}; the commands are {', '.join(COMMANDS)}.")
+        raise ValueError(f"unknown command {do!r}; the commands are {', '.join(COMMANDS)}")
 
     def _work(
         self,
@@ -303,16 +303,16 @@ class Lab:
     def _rename(self, command: Command) -> Answer:
         line, name = self._line(command.get("branch")), command.get("name")
         if not isinstance(name, str) or not name.strip() or len(name) > NAME_MAX:
-            raise ValueError(f"A name must be 1 to {NAME_MAX} characters, not {name!r}.")
+            raise ValueError(f"a name must be 1 to {NAME_MAX} characters, not {name!r}")
         if any("\ud800" <= sign <= "\udfff" for sign in name):
-            raise ValueError(f"A name has whole characters, not halves of one as {name!r}.")
+            raise ValueError(f"a name has whole characters, not halves of one as {name!r}")
         line.name = " ".join(name.split())
         return {"name": (line.number, line.name)}
 
     def _prune(self, command: Command) -> Answer:
         line = self._line(command.get("branch"))
         if line.parent < 0:
-            raise ValueError("The main branch stays: only other branches can be deleted.")
+            raise ValueError("the main branch stays: only other branches can be deleted")
         gone = [line.number]
         for other in self._lines.values():  # a branch is always newer than the one it leaves
             if other.parent in gone:

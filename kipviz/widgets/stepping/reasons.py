@@ -35,12 +35,12 @@ def row_of(
     here = [one for one in alive if card in (one["card"], titles.get(one["card"]))]
     if not here:
         raise ValueError(
-            f"There is no card {card!r} at step {step}; there are: {_render_names(cards)}."
+            f"there is no card {card!r} at step {step}; there are: {_render_names(cards)}"
         )
     found = [one for one in here if row in (one["id"], one["cells"].get("label"))]
     if not found:
         known = _render_names(one["id"] for one in here)
-        raise ValueError(f"{card} has no row {row!r} at step {step}; it has: {known}.")
+        raise ValueError(f"{card} has no row {row!r} at step {step}; it has: {known}")
     return found[0]
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import traitlets
 
 from kipviz.checking.single_run.learner_record import Learned
+from kipviz.core.outside.printable import complete_sentence
 from kipviz.views.exports import hexdump
 from kipviz.views.exports.image import image
 from kipviz.views.exports.svg import svg
@@ -156,7 +157,7 @@ class Stepper(Discoverable, Asking, WithCursor):
                     self.answer = {"id": number, "busy": said}
                     loop.call_later(0.001, self._work_on, number, work)
                     return
-            raise ValueError("Stopped; nothing was changed.")
+            raise ValueError("stopped; nothing was changed")
 
     @contextlib.contextmanager
     def _answering(self, number: object) -> Iterator[None]:
@@ -164,7 +165,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         try:
             yield
         except ValueError as sentence:
-            self.answer = {"id": number, "error": str(sentence)}
+            self.answer = {"id": number, "error": complete_sentence(str(sentence))}
         except Exception as wrong:
             self.answer = {
                 "id": number,
@@ -200,7 +201,7 @@ class Stepper(Discoverable, Asking, WithCursor):
     def _ask(self, command: Command) -> Answer | Work:
         if self._respond is None:
             raise ValueError(
-                "This stepper shows a recorded run: there is no model behind it to ask."
+                "this stepper shows a recorded run: there is no model behind it to ask"
             )
         self._place_of(command)
         return self._respond(command)
@@ -214,7 +215,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         branch, step = command.get("branch", 0), command.get("step", 0)
         line = line_of(self.payload, self.known_branches, branch)
         if type(branch) is not int:  # 1.0 and True are equal to a branch's number
-            raise ValueError(f"There is no branch {branch!r}; a branch is a whole number.")
+            raise ValueError(f"there is no branch {branch!r}; a branch is a whole number")
         if type(step) is not int or not 0 <= step <= line.last:
             raise ValueError(no_step(step, line.last))
         return branch, step
@@ -226,7 +227,7 @@ class Stepper(Discoverable, Asking, WithCursor):
             payloads.read_branch(branch, self._known)
             if branch["id"] in (0, *(other["id"] for other in self.known_branches)):
                 raise ValueError(
-                    f"Branch {branch['id']} exists already; a new branch needs a new number."
+                    f"branch {branch['id']} exists already; a new branch needs a new number"
                 )
             # Append in place: the page adds the answer's branch itself, so old branches are not sent again.
             self.branches.append(branch)
@@ -296,7 +297,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         """
         if self.lab is None:
             raise ValueError(
-                "This stepper shows a recorded run: there is no model behind it whose worlds a view could be asked about."
+                "this stepper shows a recorded run: there is no model behind it whose worlds a view could be asked about"
             )
         number = self.branch if branch is None else branch
         at = min(self.step, line_of(self.payload, self.known_branches, number).last)
@@ -354,10 +355,10 @@ class Stepper(Discoverable, Asking, WithCursor):
         if not message and self.selection.get("kind") == "message":
             message = self.selection["id"]
         if not message:
-            raise ValueError("No message is chosen: click one, or name it by its id, such as 'm1'.")
+            raise ValueError("no message is chosen: click one, or name it by its id, such as 'm1'")
         found, tables = message_of(self.payload, self.known_branches, self.branch, message)
         if not found.get("bytes"):
-            raise ValueError(f"No bytes are recorded for message {message!r}.")
+            raise ValueError(f"no bytes are recorded for message {message!r}")
         return hexdump.dump(found, tables)
 
     def why(self, card: str = "", row: str = "") -> str:
@@ -373,7 +374,7 @@ class Stepper(Discoverable, Asking, WithCursor):
             card, row = self.selection["card"], self.selection["row"]
         if not card:
             raise ValueError(
-                "No value is chosen: click one, or name it: why('transaction:my-txn', 'state')."
+                "no value is chosen: click one, or name it: why('transaction:my-txn', 'state')"
             )
         place = (self.payload, self.known_branches, self.branch, self.step)
         return reasons.render_history(self.payload, self._line, reasons.row_of(*place, card, row))
@@ -430,9 +431,16 @@ class Stepper(Discoverable, Asking, WithCursor):
             what = content.get("what", "")
             made = file_of(what, payload, branch, step, self.lab, self.learned)
         except ValueError as sentence:
-            self.send({"id": number, "error": f"The file could not be made: {sentence}"})
+            self.send(
+                {
+                    "id": number,
+                    "error": complete_sentence(f"The file could not be made: {sentence}"),
+                }
+            )
         except Exception as wrong:
-            self.send({"id": number, "error": f"The file could not be made: {wrong}"})
+            self.send(
+                {"id": number, "error": complete_sentence(f"The file could not be made: {wrong}")}
+            )
             raise
         else:
             self.send({"id": number, **made})

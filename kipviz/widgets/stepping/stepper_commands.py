@@ -57,7 +57,7 @@ class Asking:
         titles = [step["title"] for step in self._line.steps]
         if title not in titles:
             known = "; ".join(dict.fromkeys(titles))
-            raise ValueError(f"No step on this branch is called {title!r}; the steps are: {known}.")
+            raise ValueError(f"no step on this branch is called {title!r}; the steps are: {known}")
         self.step = titles.index(title)
         return self
 
@@ -84,7 +84,7 @@ class Asking:
         if item is None:
             known = "; ".join(self.possible()) or "none"
             raise ValueError(
-                f"There is no choice {choice!r} at step {self.step}; there are: {known}."
+                f"there is no choice {choice!r} at step {self.step}; there are: {known}"
             )
         _can(item)
         if item.get("taken") and self.step < self._line.last:
@@ -177,7 +177,7 @@ class Asking:
             ValueError: if the words match no fault or several, or it is not possible then, with the reason.
         """
         if not text("a fault", words, "B1 crashes").strip():
-            raise ValueError('Name a fault, such as "B1 crashes"; points() gives all of them.')
+            raise ValueError('name a fault, such as "B1 crashes"; points() gives all of them')
         found = self._points(words)
         found = [item for item in found if item["point"] == words] or found
         if not found:
@@ -185,7 +185,7 @@ class Asking:
         able = [item for item in found if item.get("enabled", True)] or found
         names = list(dict.fromkeys(item["text"] for item in able))
         if len(names) > 1:
-            raise ValueError(f"{words!r} matches several faults: {'; '.join(names[:8])}.")
+            raise ValueError(f"{words!r} matches several faults: {'; '.join(names[:8])}")
         _can(able[0])
         self.step = self._line.moments[able[0]["moment"]]["step"]
         if "cut" in able[0]:
@@ -195,8 +195,8 @@ class Asking:
     def _unknown(self, words: str) -> ValueError:
         known = "; ".join(dict.fromkeys(item["text"] for item in self._points("")))
         return ValueError(
-            f"No fault on this branch is called {words!r}; the faults are: {known}. "
-            "points(words) gives the moments."
+            f"no fault on this branch is called {words!r}; the faults are: {known}. "
+            "points(words) gives the moments"
         )
 
     def cut(self, one: str | Sequence[str], other: str | Sequence[str] = "*") -> Self:
@@ -288,7 +288,7 @@ class Asking:
         if len(found) != 1:
             known = "; ".join(self.on_the_wire()) or "nothing"
             many = "several messages" if found else "no message"
-            raise ValueError(f"{words!r} means {many} in flight at step {self.step}: {known}.")
+            raise ValueError(f"{words!r} means {many} in flight at step {self.step}: {known}")
         return str(found[0]["id"])
 
 
@@ -298,4 +298,4 @@ def _message_words(message: Shown) -> str:
 
 def _can(item: Shown) -> None:
     if not item.get("enabled", True):
-        raise ValueError(f"{item['text']} cannot happen: {item.get('why') or 'it is not enabled'}.")
+        raise ValueError(f"{item['text']} cannot happen: {item.get('why') or 'it is not enabled'}")

@@ -108,7 +108,7 @@ def take(here: Standing, command: Command) -> Told:
     try:
         course.take(action)
     except NotEnabled as wrong:
-        raise ValueError(f"That is not possible here: {wrong.why}.") from wrong
+        raise ValueError(f"that is not possible here: {wrong.why}") from wrong
     course.go_on()
     return _make_told(here.run, course, "")
 
@@ -120,7 +120,7 @@ def cut(here: Standing, command: Command) -> Told:
     try:
         course.take(partition)
     except NotEnabled as wrong:
-        raise ValueError(f"That is not possible here: {wrong.why}.") from wrong
+        raise ValueError(f"that is not possible here: {wrong.why}") from wrong
     course.go_on()
     return _make_told(here.run, course, "")
 
@@ -130,7 +130,7 @@ def _find_cut(here: Standing, command: Command) -> Cut:
     try:
         return Cut(*sides(one, other, hosts_of(here.run.model.spec)))
     except BadSides as wrong:
-        raise ValueError(f"That is not a network partition: {wrong}.") from wrong
+        raise ValueError(f"that is not a network partition: {wrong}") from wrong
 
 
 def find_action(here: Standing, command: Command) -> ClusterAction | None:
@@ -154,7 +154,7 @@ def _hosts(side: object) -> tuple[str, ...]:
     names = hosts_in(side) if isinstance(side, str) else side
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise ValueError(
-            f"A side of a network partition must be the names of its hosts, such as 'B1 B3', not {side!r}."
+            f"a side of a network partition must be the names of its hosts, such as 'B1 B3', not {side!r}"
         )
     return tuple(names)
 
@@ -166,7 +166,7 @@ def hold(here: Standing, command: Command) -> Told:
     course.hold(action, name, number)
     missing = course.follow(here.rest(here.at))
     if course.trace.depth == here.at:
-        raise ValueError(f"Nothing else happens by itself while “{name}” is held back here.")
+        raise ValueError(f"nothing else happens by itself while “{name}” is held back here")
     said = f"“{name}” is held back"
     return _make_told(here.run, course, f"held back: {name}", said, missing)
 
@@ -178,7 +178,7 @@ def lose(here: Standing, command: Command) -> Told:
     try:
         course.take(LoseConnection(place.source, place.broker))
     except NotEnabled as wrong:
-        raise ValueError(f"“{name}” cannot be lost here: {wrong.why}.") from wrong
+        raise ValueError(f"“{name}” cannot be lost here: {wrong.why}") from wrong
     course.go_on()
     return _make_told(here.run, course, "")
 
@@ -188,10 +188,10 @@ def release(here: Standing, command: Command) -> Told:
     course = here.course()
     action, name, number = _message(here, command)
     if not any(h.until < 0 and h.number == number for h in course.held):
-        raise ValueError(f"“{name}” is not held back here.")
+        raise ValueError(f"“{name}” is not held back here")
     missing = course.follow([Again(name, action, "now")])
     if missing:
-        raise ValueError(f"“{name}” cannot be released now: {missing[0].why}.")
+        raise ValueError(f"“{name}” cannot be released now: {missing[0].why}")
     return _make_told(here.run, course, f"released: {name}")
 
 
@@ -202,7 +202,7 @@ def delay(here: Standing, command: Command) -> Told:
     until = here.last if after == "quiet" else _step(here, after, "the event it waits for")
     if until <= here.at and after != "quiet":
         raise ValueError(
-            f"A message can only wait for something later than step {here.at}, not {after}."
+            f"a message can only wait for something later than step {here.at}, not {after}"
         )
     course = here.course()
     course.hold(action, name, number)
@@ -233,8 +233,8 @@ def skip(here: Standing, command: Command) -> Told:
     missing = course.follow(here.rest(here.at))
     if course.trace.depth == here.at - 1:
         raise ValueError(
-            f"Without “{event.name}” nothing else can happen: everything that followed needs it. "
-            "Choose what happens instead."
+            f"without “{event.name}” nothing else can happen: everything that followed needs it. "
+            "Choose what happens instead"
         )
     return _make_told(
         here.run, course, f"without: {event.name}", f"“{event.name}” does not happen", missing
@@ -246,9 +246,9 @@ def move(here: Standing, command: Command) -> Told:
     event = _event_here(here)
     to, where = _step(here, command.get("to"), "the other event"), command.get("where", "after")
     if where not in ("before", "after"):
-        raise ValueError(f"An event moves before or after another one, not {where!r} it.")
+        raise ValueError(f"an event moves before or after another one, not {where!r} it")
     if to in (0, here.at):
-        raise ValueError(f"An event moves to another event of the line, not to step {to}.")
+        raise ValueError(f"an event moves to another event of the line, not to step {to}")
     rest = {k: here.event(k) for k in range(1, here.last + 1) if k != here.at}
     before = (
         to if where == "before" else to + 1
@@ -260,7 +260,7 @@ def move(here: Standing, command: Command) -> Told:
     moved = Again(event.name, event.action, "now")
     why = course.why_not(event.action, event.name) if to < here.at else None
     if why is not None:
-        raise ValueError(f"“{event.name}” cannot come {where} “{rest[to].name}”: {why}.")
+        raise ValueError(f"“{event.name}” cannot come {where} “{rest[to].name}”: {why}")
     missing = course.follow(
         [
             *(rest[k] for k in rest if first <= k < before),
@@ -278,7 +278,7 @@ def change(here: Standing, command: Command) -> Told:
     """Replay the same run with some settings changed, and let it continue by itself."""
     changes = command.get("settings")
     if not isinstance(changes, list | tuple) or not changes:
-        raise ValueError("A change names at least one setting, of the form setting=value.")
+        raise ValueError("a change names at least one setting, of the form setting=value")
     run = again(here.run, tuple(changes))
     course = Course(run.model, run.trace)
     missing = course.follow(here.rest(0))
@@ -314,7 +314,7 @@ def run_on(here: Standing, command: Command) -> Generator[str, None, Told]:
     yield from _roll(course, command, seed, steps, lambda _: False)
     made = course.trace.depth - here.at
     if not made:
-        raise ValueError("Nothing happens by itself here: only faults and timers are left.")
+        raise ValueError("nothing happens by itself here: only faults and timers are left")
     why = "" if made == steps else ", until nothing was left to do"
     said = f"Random choices with seed {seed} made {made} {'step' if made == 1 else 'steps'}{why}"
     return _make_told(here.run, course, f"continue with seed {seed}", said)
@@ -338,7 +338,7 @@ def run_until(here: Standing, command: Command) -> Generator[str, None, Told]:
             f"within {steps} steps" if made == steps else f"before the run ended after {made} steps"
         )
         raise ValueError(
-            f"“{wanted}” did not happen {end} with seed {seed}. Try another seed, more steps or other faults."
+            f"“{wanted}” did not happen {end} with seed {seed}. Try another seed, more steps or other faults"
         )
     said = f"Random choices with seed {seed} reached “{wanted}” after {made} {'step' if made == 1 else 'steps'}"
     return _make_told(here.run, course, f"until {wanted}, seed {seed}", said)
@@ -365,9 +365,9 @@ def _roll(
 def _dice(command: Command) -> tuple[int, int]:
     seed, steps = command.get("seed", 1), command.get("steps", RUN_STEPS)
     if type(seed) is not int:
-        raise ValueError(f"A seed must be a whole number, such as 7, not {seed!r}.")
+        raise ValueError(f"a seed must be a whole number, such as 7, not {seed!r}")
     if type(steps) is not int or not 1 <= steps <= RUN_STEPS_MAX:
-        raise ValueError(f"A run can continue for 1 to {RUN_STEPS_MAX} steps, not {steps!r}.")
+        raise ValueError(f"a run can continue for 1 to {RUN_STEPS_MAX} steps, not {steps!r}")
     return seed, steps
 
 
@@ -378,9 +378,9 @@ def _read_condition(command: Command) -> tuple[str, Asked]:
     """Return the condition to run until: in words, and as a function that checks a step for it."""
     kind, words = command.get("kind", "any"), command.get("wanted")
     if not isinstance(kind, str) or kind not in CONDITIONS:
-        raise ValueError(f"What to run until must be one of {', '.join(CONDITIONS)}, not {kind!r}.")
+        raise ValueError(f"what to run until must be one of {', '.join(CONDITIONS)}, not {kind!r}")
     if not isinstance(words, str) or not words.strip():
-        raise ValueError("Say what to run until: a message, a state, a property or some words.")
+        raise ValueError("say what to run until: a message, a state, a property or some words")
     # Words of a sentence are searched for as they are, with "after" and "before"; names follow the grammar of points.
     text = words.strip()
     as_text = kind == "text" or (kind == "any" and not is_condition(parse_point(text)))
@@ -444,7 +444,7 @@ def _make_told(
 
 def _event_here(here: Standing) -> Again:
     if here.at == 0:
-        raise ValueError("Step 0 is the start: nothing happened in it that could be changed.")
+        raise ValueError("step 0 is the start: nothing happened in it that could be changed")
     return here.event(here.at)
 
 
@@ -459,11 +459,11 @@ def _message(here: Standing, command: Command) -> tuple[Deliver, str, int]:
     said = command.get("message")
     digits = said[1:] if isinstance(said, str) and said[:1] == "m" else ""
     if not (digits.isascii() and digits.isdecimal()):
-        raise ValueError(f"{said!r} is not a message; messages are named m1, m2 and so on.")
+        raise ValueError(f"{said!r} is not a message; messages are named m1, m2 and so on")
     number, wire = int(digits), here.wire(here.at)
     action = wire.place_of(number)
     if action is None:
-        raise ValueError(f"Message {said} is not in flight at step {here.at}.")
+        raise ValueError(f"message {said} is not in flight at step {here.at}")
     return action, _delivery(here.node(here.at).world, action, wire.ahead_of(number)), number
 
 
