@@ -51,7 +51,7 @@ def test_a_kept_run_stays_whole_on_a_full_disk_and_the_page_says_so(tmp_path):
         with fails_at(number, errno.ENOSPC):
             stepper.step = 3 + number
         assert keep.read_bytes() == before
-        assert stepper.notice == f"cannot write {keep}: No space left on device."
+        assert stepper.notice == f"Cannot write {keep}: No space left on device."
         assert list(tmp_path.iterdir()) == [keep]
     stepper.step = 10
     assert package.open_trace(keep).step == 10
