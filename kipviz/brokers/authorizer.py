@@ -82,7 +82,7 @@ class Acl(Value, frozen=True):
         return f"{self.principal} {may_it} {self.operation.value} {self.resource.value} {self.name}"
 
 
-class Asked(Value, frozen=True):
+class DraftRight(Value, frozen=True):
     """The right that a draft's page says a request needs, in its own words; "" where the page says nothing."""
 
     request: str
@@ -92,17 +92,17 @@ class Asked(Value, frozen=True):
 
 
 # The drafts' tables as written, including rows without any effect.
-DRAFTS: tuple[Asked, ...] = (
-    Asked("InitProducerId", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1"),
-    Asked("AddPartitionsToTxn", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1"),
-    Asked("AddPartitionsToTxn", R.TOPIC, "", "KIP-1310 6.1"),
-    Asked("EndTxn", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1"),
-    Asked("TxnHeartbeat", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1 (KIP-1309)"),
-    Asked("AddShareAcksToTxn", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1 (KIP-1289)"),
-    Asked("AddShareAcksToTxn", R.GROUP, "", "KIP-1310 6.1 (KIP-1289)"),
-    Asked("TxnShareAcknowledge", R.TRANSACTIONAL_ID, "", "KIP-1289, errors of the response"),
-    Asked("TxnShareAcknowledge", R.GROUP, "WRITE", "KIP-1289, javadoc"),
-    Asked("TxnShareAcknowledge", R.TOPIC, "", "KIP-1289, errors of the response"),
+DRAFTS: tuple[DraftRight, ...] = (
+    DraftRight("InitProducerId", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1"),
+    DraftRight("AddPartitionsToTxn", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1"),
+    DraftRight("AddPartitionsToTxn", R.TOPIC, "", "KIP-1310 6.1"),
+    DraftRight("EndTxn", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1"),
+    DraftRight("TxnHeartbeat", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1 (KIP-1309)"),
+    DraftRight("AddShareAcksToTxn", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1 (KIP-1289)"),
+    DraftRight("AddShareAcksToTxn", R.GROUP, "", "KIP-1310 6.1 (KIP-1289)"),
+    DraftRight("TxnShareAcknowledge", R.TRANSACTIONAL_ID, "", "KIP-1289, errors of the response"),
+    DraftRight("TxnShareAcknowledge", R.GROUP, "WRITE", "KIP-1289, javadoc"),
+    DraftRight("TxnShareAcknowledge", R.TOPIC, "", "KIP-1289, errors of the response"),
 )
 
 

@@ -15,7 +15,7 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.settings import BrokerSettings, GroupConfig, SimplifiedConsumers
 from kipviz.core.model import Event
 from kipviz.core.table import Table
-from kipviz.core.values import Part, Value, Written
+from kipviz.core.values import Part, TextValue, Value
 from kipviz.messages.cluster.features import DEAD_LETTER_LEVEL, Features
 from kipviz.messages.cluster.releases import EVERYTHING, Release, release
 from kipviz.messages.cluster.topic_configs import Configs
@@ -153,7 +153,7 @@ class Reply(Value, frozen=True):
     message: Message
 
 
-class MarkersOf(Written, frozen=True):
+class MarkersOf(TextValue, frozen=True):
     """The tag of a request with markers: the first transaction in it, and the epoch of its coordinator."""
 
     TEXT = "%s %s"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar, TypeAlias, get_args
 
 from kipviz.clauses import DRAFT, SHIPPED, Clause
-from kipviz.core.values import Written
+from kipviz.core.values import TextValue
 from kipviz.core.written import reader_of
 from kipviz.settings.broker_configs import (
     LOG_RETENTION_MS,
@@ -33,7 +33,7 @@ _REBALANCE = Clause(
 )
 
 
-class MemberSession(Written, frozen=True):
+class MemberSession(TextValue, frozen=True):
     """The session of a member of any kind of group: its next heartbeat."""
 
     TEXT: ClassVar[str] = "the session of %s in %s"
@@ -48,7 +48,7 @@ class MemberSession(Written, frozen=True):
     group_id: str
 
 
-class MemberRebalance(Written, frozen=True):
+class MemberRebalance(TextValue, frozen=True):
     """The rebalance timeout of a KIP-848 group's member: it has partitions to revoke."""
 
     TEXT: ClassVar[str] = "the rebalance time-out of %s in %s"
@@ -58,7 +58,7 @@ class MemberRebalance(Written, frozen=True):
     group_id: str
 
 
-class GroupRebalance(Written, frozen=True):
+class GroupRebalance(TextValue, frozen=True):
     """The rebalance timeout of a classic group: the JoinGroup of its members."""
 
     TEXT: ClassVar[str] = "the rebalance time-out of %s"
@@ -67,7 +67,7 @@ class GroupRebalance(Written, frozen=True):
     group_id: str
 
 
-class GroupSync(Written, frozen=True):
+class GroupSync(TextValue, frozen=True):
     """The sync timeout of a classic group: the SyncGroup of its members."""
 
     TEXT: ClassVar[str] = "the sync time-out of %s"
@@ -81,7 +81,7 @@ class GroupSync(Written, frozen=True):
     group_id: str
 
 
-class GroupRetention(Written, frozen=True):
+class GroupRetention(TextValue, frozen=True):
     """offsets.retention.minutes of all offsets of a group without members."""
 
     TEXT: ClassVar[str] = "the retention of the offsets of %s"
@@ -90,7 +90,7 @@ class GroupRetention(Written, frozen=True):
     group_id: str
 
 
-class OffsetRetention(Written, frozen=True):
+class OffsetRetention(TextValue, frozen=True):
     """offsets.retention.minutes of one offset, which are counted from its commit."""
 
     TEXT: ClassVar[str] = "the retention of the offset of %s in %s"
@@ -100,7 +100,7 @@ class OffsetRetention(Written, frozen=True):
     group_id: str
 
 
-class LogRetention(Written, frozen=True):
+class LogRetention(TextValue, frozen=True):
     """log.retention.ms of the oldest batch of a log."""
 
     TEXT: ClassVar[str] = "the log retention of %s"
@@ -114,7 +114,7 @@ class LogRetention(Written, frozen=True):
     partition: str
 
 
-class ProducerExpiry(Written, frozen=True):
+class ProducerExpiry(TextValue, frozen=True):
     """producer.id.expiration.ms of a producer in a log."""
 
     TEXT: ClassVar[str] = "producer id %s of %s"
@@ -129,7 +129,7 @@ class ProducerExpiry(Written, frozen=True):
     partition: str
 
 
-class StatePruning(Written, frozen=True):
+class StatePruning(TextValue, frozen=True):
     """share.coordinator.state.topic.prune.interval.ms of a partition of __share_group_state."""
 
     TEXT: ClassVar[str] = "the prune interval of %s"
@@ -143,7 +143,7 @@ class StatePruning(Written, frozen=True):
     partition: str
 
 
-class ColdSnapshot(Written, frozen=True):
+class ColdSnapshot(TextValue, frozen=True):
     """share.coordinator.cold.partition.snapshot.interval.ms of a share-partition, by its key."""
 
     TEXT: ClassVar[str] = "the cold snapshot interval of %s"
@@ -157,7 +157,7 @@ class ColdSnapshot(Written, frozen=True):
     key: str
 
 
-class AppendTimeout(Written, frozen=True):
+class AppendTimeout(TextValue, frozen=True):
     """The replicas of a record that a transaction coordinator has appended, by its offset and partition."""
 
     TEXT: ClassVar[str] = "the append at %s of %s"
@@ -172,7 +172,7 @@ class AppendTimeout(Written, frozen=True):
     partition: str
 
 
-class TransactionalIdExpiry(Written, frozen=True):
+class TransactionalIdExpiry(TextValue, frozen=True):
     """transactional.id.expiration.ms of an unused transactional id."""
 
     TEXT: ClassVar[str] = f"{TRANSACTIONAL_ID.name} %s"
@@ -186,7 +186,7 @@ class TransactionalIdExpiry(Written, frozen=True):
     transactional_id: str
 
 
-class TransactionLiveness(Written, frozen=True):
+class TransactionLiveness(TextValue, frozen=True):
     """The heartbeats of a producer with an open transaction (KIP-1309, a draft)."""
 
     TEXT: ClassVar[str] = "the liveness of %s"
@@ -222,21 +222,21 @@ RoleTimer: TypeAlias = (
 )
 
 
-class AssignmentInterval(Written, frozen=True):
+class AssignmentInterval(TextValue, frozen=True):
     """group.consumer.assignment.interval.ms of a group, before its next target assignment."""
 
     TEXT: ClassVar[str] = "the assignment interval of %s"
     group_id: str
 
 
-class InitialRebalanceDelay(Written, frozen=True):
+class InitialRebalanceDelay(TextValue, frozen=True):
     """group.initial.rebalance.delay.ms of a classic group, before its first generation."""
 
     TEXT: ClassVar[str] = "the initial delay of %s"
     group_id: str
 
 
-class RefusedFetchWait(Written, frozen=True):
+class RefusedFetchWait(TextValue, frozen=True):
     """The wait of a fetch for which there was no room among the share sessions, until it is rejected."""
 
     TEXT: ClassVar[str] = "the wait of the fetch of %s"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 DIMENSIONS = {"scenario": "scenarios", "design": "designs", "faults": "faults"}
 
 
-class Cell(Value, frozen=True):
+class FailureCount(Value, frozen=True):
     """How often a property broke, and the first run that shows it: smallest seed, then step."""
 
     name: str
@@ -36,10 +36,10 @@ class SummaryRow(Value, frozen=True):
     runs: int
     holds: int
     program: int
-    broken: tuple[Cell, ...]
-    errors: Cell | None
+    broken: tuple[FailureCount, ...]
+    errors: FailureCount | None
 
-    def cell(self, name: str) -> Cell | None:
+    def cell(self, name: str) -> FailureCount | None:
         """Return the cell of one property, None if it never broke."""
         return next((cell for cell in self.broken if cell.name == name), None)
 
@@ -57,7 +57,7 @@ def summarize_rows(
     holds: Counter[str] = Counter()
     runs: Counter[str] = Counter()
     programs: Counter[str] = Counter()
-    cells: dict[tuple[str, str, str], Cell] = {}
+    cells: dict[tuple[str, str, str], FailureCount] = {}
     for row in rows(*_COLUMNS):
         name = row[by]
         runs[name] += 1
@@ -84,12 +84,14 @@ def summarize_rows(
 _COLUMNS = ("scenario", "design", "faults", "seed", "status", "broken", "step")
 
 
-def _count_row(cell: Cell | None, row: dict[str, Any]) -> Cell:
-    one = Cell(row["broken"], 1, row["scenario"], row["faults"], row["seed"], row["step"])
+def _count_row(cell: FailureCount | None, row: dict[str, Any]) -> FailureCount:
+    one = FailureCount(row["broken"], 1, row["scenario"], row["faults"], row["seed"], row["step"])
     if cell is None:
         return one
     first = one if (one.seed, one.step) < (cell.seed, cell.step) else cell
-    return Cell(cell.name, cell.count + 1, first.scenario, first.faults, first.seed, first.step)
+    return FailureCount(
+        cell.name, cell.count + 1, first.scenario, first.faults, first.seed, first.step
+    )
 
 
 # The column of runs that no design causes to fail, if there are some.
@@ -125,6 +127,6 @@ def summary_text(rows: tuple[SummaryRow, ...]) -> str:
     )
 
 
-def cell_text(cell: Cell | None) -> str:
+def cell_text(cell: FailureCount | None) -> str:
     """Render a cell: how often, and the seed to open."""
     return "-" if cell is None else f"{cell.count} (seed {cell.seed})"

@@ -18,7 +18,7 @@ Sequences: TypeAlias = Table[str, int]
 Member: TypeAlias = tuple[str, int]
 
 
-class Entry(StrEnum):
+class ThreadEntry(StrEnum):
     """What a thread's call on a session does: it enters, waits, enters later, or is rejected."""
 
     ENTERS = "enters"
@@ -93,7 +93,7 @@ class ClientRules(Value, frozen=True):
     (the session's, the one in its configurations) -> one of them, or "" for neither? (KIP-1310 2.3.)
     """
 
-    session_threads: Callable[[bool, bool], Entry]
+    session_threads: Callable[[bool, bool], ThreadEntry]
     """What does a call of one thread do:
 
     (is another thread in a call of the session, is it the send() of a bound producer)? (KIP-1310 2.1 "thread-safe".)

@@ -17,7 +17,7 @@ from kipviz.clients.groups import consumer_threads
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import Client, Holder
 from kipviz.clients.operators.admin import Admin
-from kipviz.clients.rules import ClientRules, Entry
+from kipviz.clients.rules import ClientRules, ThreadEntry
 from kipviz.clients.sending import producer as producing
 from kipviz.clients.sending.awaited_topics import end_wait
 from kipviz.clients.sending.producer import Producer, is_plain
@@ -166,9 +166,9 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     if me.gate == session_threads.LOOKED:
         return _make_call(me.but(gate=""), line, rules, ())
     found = session_threads.entry(me, line, rules)
-    if found is Entry.WAITS:
+    if found is ThreadEntry.WAITS:
         return me.but(gate=session_threads.PARKED), ()
-    if found is Entry.REFUSED:
+    if found is ThreadEntry.REFUSED:
         return _leave(me, line, session_threads.entry_error(me), (started,))
     if me.gate:
         me = me.but(gate="")
@@ -179,7 +179,7 @@ def step(me: Application, rules: ClientRules) -> tuple[Application, tuple[Event,
     if raised or illegal:
         me = me if raised else keep_appended(me, line)
         return _leave(me, line, raised or illegal, (started,))
-    if found is Entry.LOOKS:
+    if found is ThreadEntry.LOOKS:
         return me.but(gate=session_threads.LOOKED), (started,)
     return _make_call(me, line, rules, (started,))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar, TypeAlias, get_args
 
 from kipviz.clauses import DRAFT, SHIPPED, Clause
-from kipviz.core.values import Written
+from kipviz.core.values import TextValue
 from kipviz.core.written import reader_of
 from kipviz.settings.client_configs import MAX_BLOCK_MS, METADATA_MAX_IDLE_MS
 from kipviz.settings.consumer_configs import FETCH_MAX_WAIT_MS
@@ -19,7 +19,7 @@ from kipviz.settings.consumer_configs import FETCH_MAX_WAIT_MS
 ADD_PARTITIONS_RETRY_BACKOFF_MS = 20
 
 
-class HeartbeatInterval(Written, frozen=True):
+class HeartbeatInterval(TextValue, frozen=True):
     """The next heartbeat of a member of any kind of group, or of the owner of an open transaction (KIP-1309, a draft).
 
     When it is over, the heartbeat is due and goes out with the next room on the connection. `OF_TRANSACTIONS` is the clause of
@@ -42,7 +42,7 @@ class HeartbeatInterval(Written, frozen=True):
     )
 
 
-class RetryBackOff(Written, frozen=True):
+class RetryBackOff(TextValue, frozen=True):
     """The wait of a member for an offset that is not stable, or of a producer for a topic that is not known.
 
     When it is over, the same is asked again.
@@ -57,7 +57,7 @@ class RetryBackOff(Written, frozen=True):
     )
 
 
-class FetchWait(Written, frozen=True):
+class FetchWait(TextValue, frozen=True):
     """The wait of a consumer in poll() for which no broker had a record; when it is over, all are asked again."""
 
     TEXT: ClassVar[str] = "the fetch wait"
@@ -69,7 +69,7 @@ class FetchWait(Written, frozen=True):
     )
 
 
-class ResetWait(Written, frozen=True):
+class ResetWait(TextValue, frozen=True):
     """The wait of a member for a record that is young enough for auto.offset.reset=by_duration; then it asks for a later time."""
 
     TEXT: ClassVar[str] = "the wait for another reset"
@@ -81,7 +81,7 @@ class ResetWait(Written, frozen=True):
     )
 
 
-class BatchBackOff(Written, frozen=True):
+class BatchBackOff(TextValue, frozen=True):
     """The rest of a producer's batch that came back with a retriable error, by its number; then it may go out again."""
 
     TEXT: ClassVar[str] = "the retry back-off of batch %s"
@@ -94,7 +94,7 @@ class BatchBackOff(Written, frozen=True):
     number: int
 
 
-class SenderBackOff(Written, frozen=True):
+class SenderBackOff(TextValue, frozen=True):
     """The rest of a producer's sender, or of a session's network thread, before a transactional request goes out again."""
 
     TEXT: ClassVar[str] = "the retry back-off of the sender"
@@ -106,7 +106,7 @@ class SenderBackOff(Written, frozen=True):
     )
 
 
-class ShortSenderBackOff(Written, frozen=True):
+class ShortSenderBackOff(TextValue, frozen=True):
     """The same after the first AddPartitionsToTxn of a transaction, which waits for the markers of the one before."""
 
     TEXT: ClassVar[str] = "the short retry back-off of the sender"
@@ -118,7 +118,7 @@ class ShortSenderBackOff(Written, frozen=True):
     )
 
 
-class MaxBlock(Written, frozen=True):
+class MaxBlock(TextValue, frozen=True):
     """The wait of sendOffsetsToTransaction() for the ids of its topics; then the call comes back, and what it asked for goes on."""
 
     TEXT: ClassVar[str] = MAX_BLOCK_MS.name
@@ -130,7 +130,7 @@ class MaxBlock(Written, frozen=True):
     )
 
 
-class MaxIdle(Written, frozen=True):
+class MaxIdle(TextValue, frozen=True):
     """How long a producer keeps the metadata of a topic that it does not use; then it knows its id no more."""
 
     TEXT: ClassVar[str] = METADATA_MAX_IDLE_MS.name

@@ -12,7 +12,7 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.timers import RoleDelay, RoleTimer, read_delay, read_timer
 from kipviz.clients.timers import TimerOfClient, read_client_timer
 from kipviz.core.model import Action
-from kipviz.core.values import Written
+from kipviz.core.values import TextValue
 
 
 class Step(Action, frozen=True, omit_defaults=True):
@@ -93,7 +93,7 @@ class RunOut(Action, frozen=True):
     """Another timer of a role expires; the role's module knows which ones are running."""
 
     KIND: ClassVar[str] = "expiry"
-    WRITTEN: ClassVar[Mapping[str, Callable[[str], Written]]] = {"timer": read_timer}
+    WRITTEN: ClassVar[Mapping[str, Callable[[str], TextValue]]] = {"timer": read_timer}
     broker: int
     role: str
     shard: str
@@ -107,7 +107,7 @@ class DelayOver(Action, frozen=True):
     """
 
     KIND: ClassVar[str] = "refresh"
-    WRITTEN: ClassVar[Mapping[str, Callable[[str], Written]]] = {"delay": read_delay}
+    WRITTEN: ClassVar[Mapping[str, Callable[[str], TextValue]]] = {"delay": read_delay}
     broker: int
     role: str
     shard: str
@@ -137,7 +137,7 @@ class ClientTimer(Action, frozen=True):
     """
 
     KIND: ClassVar[str] = "refresh"
-    WRITTEN: ClassVar[Mapping[str, Callable[[str], Written]]] = {"timer": read_client_timer}
+    WRITTEN: ClassVar[Mapping[str, Callable[[str], TextValue]]] = {"timer": read_client_timer}
     source: str
     timer: TimerOfClient
 

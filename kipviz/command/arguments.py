@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 
 SEED_MAX = 2**63 - 1
 
@@ -15,7 +15,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Reject bad arguments."""
-        raise Refused(f"{message} (see {self.prog} --help)")
+        raise RefusedInput(f"{message} (see {self.prog} --help)")
 
 
 def seed(text: str) -> int:

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 
-class Refused(Exception):
+class RefusedInput(Exception):
     """Input that cannot be carried out; the message names the reason and what is allowed."""

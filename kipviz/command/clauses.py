@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kipviz.command.arguments import add_json, names
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import answer, make_folder, write_whole
 from kipviz.kips.row import HOW
 
@@ -32,11 +32,11 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.views.reports.kips_page import entries, page, pages
 
     if arguments.into is not None and (arguments.kip or arguments.how):
-        raise Refused("--into writes every KIP: leave --kip and --how out")
+        raise RefusedInput("--into writes every KIP: leave --kip and --how out")
     try:
         chosen = tuple(map(kip, arguments.kip)) if arguments.kip else KIPS
     except UnknownKip as unknown:
-        raise Refused(str(unknown)) from None
+        raise RefusedInput(str(unknown)) from None
     how = arguments.how or ""
     text = page(chosen, how)
     if arguments.into is not None:

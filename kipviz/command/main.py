@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from kipviz import __version__
 from kipviz.command import clauses, listing
 from kipviz.command.arguments import Parser
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.campaigns import campaign, runs, swarm
 from kipviz.command.clusters import audit, conform, log, serve, watch
 from kipviz.command.output import begin, was_cut_short
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if status == 0 and was_cut_short():
             print("kipviz: interrupted; showing the results so far", file=sys.stderr)
             return INTERRUPTED
-    except Refused as refused:
+    except RefusedInput as refused:
         _say(f"kipviz: {sentence(str(refused))}")
         return BAD_INPUT
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.core.outside import atomic_write
 from kipviz.core.outside.printable import escape_line
 
@@ -165,7 +165,7 @@ def collect_judgements(
                 break
             found.append(each)
     if go_on.stopped and path is not None:
-        raise Refused(f"interrupted before everything was judged: {path} is unchanged")
+        raise RefusedInput(f"interrupted before everything was judged: {path} is unchanged")
     return found
 
 
@@ -178,12 +178,12 @@ def check_place(path: str | None) -> None:
     if path is None:
         return
     if why := atomic_write.why_not(path):
-        raise Refused(f"cannot write {path}: {why}")
+        raise RefusedInput(f"cannot write {path}: {why}")
     folder = Path(path).resolve().parent
     if not os.path.isdir(folder):  # noqa: PTH112  a name that is too long is no folder either
-        raise Refused(f"cannot write {path}: there is no folder {folder}")
+        raise RefusedInput(f"cannot write {path}: there is no folder {folder}")
     if not os.access(folder, os.W_OK):
-        raise Refused(f"cannot write {path}: the folder {folder} is not writable")
+        raise RefusedInput(f"cannot write {path}: the folder {folder} is not writable")
 
 
 def make_folder(path: str) -> Path:
@@ -196,7 +196,7 @@ def make_folder(path: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Refused(f"cannot make the folder {folder}: {error.strerror or error}") from None
+        raise RefusedInput(f"cannot make the folder {folder}: {error.strerror or error}") from None
     return folder
 
 
@@ -209,4 +209,4 @@ def write_whole(path: str, text: str) -> None:
     try:
         atomic_write.write(path, text.encode())
     except OSError as error:
-        raise Refused(f"cannot write {path}: {error.strerror or error}") from None
+        raise RefusedInput(f"cannot write {path}: {error.strerror or error}") from None

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.core.outside.printable import sentence
 from kipviz.core.outside.suggestions import nearest
 
@@ -63,7 +63,7 @@ def views_of(arguments: argparse.Namespace) -> tuple[Callable[..., Any], ...]:
         try:
             own_views(found)
         except BadView as wrong:
-            raise Refused(str(wrong)) from None
+            raise RefusedInput(str(wrong)) from None
     return found
 
 
@@ -79,11 +79,11 @@ def read_rules(arguments: argparse.Namespace) -> None:
     for text in getattr(arguments, "own_rules", ()):
         slot, equals, where = text.partition("=")
         if not equals or not slot.isidentifier():
-            raise Refused(
+            raise RefusedInput(
                 f"--rule must be SLOT={FORM}, such as marker_epoch=rules.py:mine, not {text!r}"
             )
         if slot in rules:
-            raise Refused(f"the slot {slot} has two rules: give each slot one --rule")
+            raise RefusedInput(f"the slot {slot} has two rules: give each slot one --rule")
         rules[slot] = _function(where)
     if not rules:
         return
@@ -96,7 +96,7 @@ def read_rules(arguments: argparse.Namespace) -> None:
     try:
         made = propose(name, base, **rules)
     except ValueError as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     saved = getattr(arguments, "from_trace", None) is not None
     if hasattr(arguments, "design"):
         arguments.design = None if saved or is_link(arguments.scenario or "") else str(made)
@@ -106,7 +106,7 @@ def _function(text: str) -> Callable[..., Any]:
     """Return the function that FILE.py:FUNCTION names."""
     path, colon, name = text.rpartition(":")
     if not colon or not path.endswith(ENDS) or not name.isidentifier():
-        raise Refused(
+        raise RefusedInput(
             f"a function of your own must be {FORM}, such as mine.py:my_function, not {text!r}"
         )
     module = _load_module(path)
@@ -117,7 +117,7 @@ def _function(text: str) -> Callable[..., Any]:
     ]
     if name not in functions:
         like = f"; did you mean {nearest(name, functions)[0]}?" if functions else ""
-        raise Refused(f"{path} has no function {name}{like}")
+        raise RefusedInput(f"{path} has no function {name}{like}")
     found: Callable[..., Any] = vars(module)[name]
     return found
 
@@ -126,7 +126,7 @@ def _function(text: str) -> Callable[..., Any]:
 def _load_module(path: str) -> ModuleType:
     """Run a file once and return its module; what it prints goes to stderr."""
     if not Path(path).is_file():
-        raise Refused(f"there is no file {path}")
+        raise RefusedInput(f"there is no file {path}")
     called = f"own_{Path(path).stem}"
     spec = importlib.util.spec_from_file_location(called, path)
     assert spec is not None
@@ -138,7 +138,7 @@ def _load_module(path: str) -> ModuleType:
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as raised:  # noqa: BLE001  whatever the reader's file does
         del sys.modules[called]
-        raise Refused(
+        raise RefusedInput(
             sentence(f"{path} cannot be run: {type(raised).__name__}: {raised}")
         ) from None
     return module

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 
 ENDS = ".md"
 
@@ -22,4 +22,4 @@ def read_own(arguments: argparse.Namespace) -> None:
         try:
             arguments.scenario = str(story(given))
         except ValueError as wrong:
-            raise Refused(str(wrong)) from None
+            raise RefusedInput(str(wrong)) from None

@@ -13,7 +13,7 @@ from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import head_of, is_link, open_link, permalink
 from kipviz.checking.single_run.runs import Judgement, Run
 from kipviz.checking.tla.trace_replay import load
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.core.links.link import BadLink
 from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.core.values import fingerprint
@@ -48,7 +48,7 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except _WORDS as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
 
 
 def run_of(arguments: argparse.Namespace) -> Run:
@@ -59,15 +59,15 @@ def run_of(arguments: argparse.Namespace) -> Run:
     """
     if arguments.from_trace is None:
         if arguments.module is not None or arguments.trace_faults is not None:
-            raise Refused("--module and --trace-faults are for --from-trace")
+            raise RefusedInput("--module and --trace-faults are for --from-trace")
         if arguments.scenario is None:
-            raise Refused("name a SCENARIO or a permalink, or a file with --from-trace")
+            raise RefusedInput("name a SCENARIO or a permalink, or a file with --from-trace")
         with refusing():
             if not is_link(arguments.scenario):
                 return runs.play(arguments.scenario, arguments.design)
             linked = open_link(arguments.scenario)
         if arguments.design not in (None, linked.design.name):
-            raise Refused(f"the permalink is about the design {linked.design.name}")
+            raise RefusedInput(f"the permalink is about the design {linked.design.name}")
         return linked
     with refusing():
         run = load(
@@ -81,7 +81,7 @@ def run_of(arguments: argparse.Namespace) -> Run:
     for what, name in told:
         asked = getattr(arguments, what)
         if asked is not None and asked != name:
-            raise Refused(f"{arguments.from_trace} is about the {what} {name}, not {asked}")
+            raise RefusedInput(f"{arguments.from_trace} is about the {what} {name}, not {asked}")
     return run
 
 

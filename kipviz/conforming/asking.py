@@ -8,8 +8,8 @@ from typing import TypeAlias
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.question import Question
-from kipviz.recordings.request_context.handmade_requests import Request, Sent
+from kipviz.messages.wire.question import RequestFormat
+from kipviz.recordings.request_context.handmade_requests import Request, RequestBatch
 
 # With these errors a broker says that another broker is responsible, or none.
 ELSEWHERE = frozenset(
@@ -29,10 +29,10 @@ class Ask(Value, frozen=True):
     """
 
     node: int
-    question: Question
+    question: RequestFormat
     values: Struct
     patient: bool = False
-    batch: Callable[[Request], Sent] | None = None
+    batch: Callable[[Request], RequestBatch] | None = None
 
 
 # A step: it yields one request after the other, and gets the answer to each.

@@ -20,8 +20,8 @@ from kipviz.conforming.programs import (
     PARTITIONS,
     PRODUCERS,
     SHARERS,
+    ClientStep,
     Program,
-    Step,
 )
 from kipviz.conforming.questions import (
     ACKNOWLEDGE,
@@ -59,7 +59,7 @@ from kipviz.messages.apis.groups.consumer_protocol import (
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import Struct
-from kipviz.recordings.request_context.handmade_requests import Request, Sent
+from kipviz.recordings.request_context.handmade_requests import Request, RequestBatch
 from kipviz.records.batches import DataRecord
 from kipviz.settings.client_configs import REQUEST_TIMEOUT_MS, TRANSACTION_TIMEOUT_MS
 from kipviz.settings.consumer_configs import MAX_PARTITION_FETCH_BYTES
@@ -87,7 +87,7 @@ class Clients:
         self._leaders: dict[int, int] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
 
-    def begin_step(self, step: Step) -> Doing:
+    def begin_step(self, step: ClientStep) -> Doing:
         """Begin a step."""
         return self._DOES[step.does](self, step)
 
@@ -126,7 +126,7 @@ class Clients:
                 self._coordinators[kind, key] = found["NodeId"]
         return self._coordinators.get((kind, key), self._nodes[0])
 
-    def _of_transactions(self, step: Step) -> Finding:
+    def _of_transactions(self, step: ClientStep) -> Finding:
         return self._coordinator(TRANSACTION, self._id(step.client))
 
     def _of_group(self, group: str) -> Finding:
@@ -137,7 +137,7 @@ class Clients:
     def _id(self, who: str) -> str:
         return self._names.of("x" if self._made.shared else f"x-{who}")
 
-    def _identity(self, step: Step) -> tuple[int, int]:
+    def _identity(self, step: ClientStep) -> tuple[int, int]:
         """Return the identity of a step; LATER is an epoch that was never assigned."""
         producer = self._producers[step.client]
         now = producer.now if producer.now != NOBODY else STRANGER
@@ -145,7 +145,7 @@ class Clients:
             return producer.before
         return (now[0], now[1] + 1) if step.told[0] == LATER else now
 
-    def _init(self, step: Step) -> Doing:
+    def _init(self, step: ClientStep) -> Doing:
         producer = self._producers[step.client]
         who = producer.now if step.told[0] == "again" else NOBODY
         values = {
@@ -159,7 +159,7 @@ class Clients:
         if not told["ErrorCode"]:
             producer.becomes((told["ProducerId"], told["ProducerEpoch"]))
 
-    def _add(self, step: Step) -> Doing:
+    def _add(self, step: ClientStep) -> Doing:
         who = self._identity(step)
         topics = ({"Name": self._names.topic, "Partitions": (int(step.told[1]),)},)
         values = {
@@ -171,7 +171,7 @@ class Clients:
         node = yield from self._of_transactions(step)
         yield Ask(node, ADD, values)
 
-    def _produce(self, step: Step) -> Doing:
+    def _produce(self, step: ClientStep) -> Doing:
         producer, who = self._producers[step.client], self._identity(step)
         index = int(step.told[1])
         following = producer.sequences.get(index, 0)
@@ -185,7 +185,7 @@ class Clients:
         if told["ErrorCode"] and mine and who == producer.now:
             producer.sequences[index] = min(producer.sequences.get(index, 0), following)
 
-    def _plain(self, step: Step) -> Doing:
+    def _plain(self, step: ClientStep) -> Doing:
         yield from self._append(None, NOBODY, int(step.told[0]), -1)
 
     def _append(
@@ -210,14 +210,14 @@ class Clients:
         place = f"{self._names.topic}-{index}"
         node = yield from self._leader(index)
 
-        def make_sent(request: Request) -> Sent:
-            return Sent(request, place, *who, sequence, (value,))
+        def make_sent(request: Request) -> RequestBatch:
+            return RequestBatch(request, place, *who, sequence, (value,))
 
         told = yield Ask(node, PRODUCE, values, batch=make_sent)
         answer: Struct = told["Responses"][0]["PartitionResponses"][0]
         return answer
 
-    def _stage(self, step: Step) -> Doing:
+    def _stage(self, step: ClientStep) -> Doing:
         """Commit a group's offset in a transaction; an older client adds the group to it first."""
         who, group = self._identity(step), self._names.of("readers")
         identity = {
@@ -237,7 +237,7 @@ class Clients:
         offset = {"PartitionIndex": index, "CommittedOffset": self._records}
         return ({"Name": self._names.topic, "Partitions": (offset,)},)
 
-    def _end(self, step: Step) -> Doing:
+    def _end(self, step: ClientStep) -> Doing:
         who = self._identity(step)
         values = {
             "TransactionalId": self._id(step.client),
@@ -253,7 +253,7 @@ class Clients:
 
     # -- readers and operators -----------------------------------------------------------------
 
-    def _read(self, step: Step) -> Doing:
+    def _read(self, step: ClientStep) -> Doing:
         index = int(step.told[1])
         partition = {
             "Partition": index,
@@ -270,43 +270,43 @@ class Clients:
         node = yield from self._leader(index)
         yield Ask(node, FETCH, values)
 
-    def _offsets(self, step: Step) -> Doing:
+    def _offsets(self, step: ClientStep) -> Doing:
         topics = ({"Name": self._names.topic, "PartitionIndexes": tuple(range(PARTITIONS))},)
         group = {"GroupId": self._names.of("readers"), "Topics": topics}
         node = yield from self._of_group("readers")
         yield Ask(node, OFFSETS, {"Groups": (group,), "RequireStable": step.told[0] == "stable"})
 
-    def _describe(self, step: Step) -> Doing:
+    def _describe(self, step: ClientStep) -> Doing:
         names = dict.fromkeys(self._id(who) for who in PRODUCERS)
         node = yield from self._coordinator(TRANSACTION, next(iter(names)))
         yield Ask(node, DESCRIBE, {"TransactionalIds": tuple(names)})
 
-    def _list(self, step: Step) -> Doing:
+    def _list(self, step: ClientStep) -> Doing:
         node = yield from self._coordinator(TRANSACTION, self._id(PRODUCERS[0]))
         yield Ask(node, LIST, {"StateFilters": (), "ProducerIdFilters": ()})
 
-    def _describe_producers(self, step: Step) -> Doing:
+    def _describe_producers(self, step: ClientStep) -> Doing:
         index = int(step.told[0])
         topics = ({"Name": self._names.topic, "PartitionIndexes": (index,)},)
         node = yield from self._leader(index)
         yield Ask(node, DESCRIBE_PRODUCERS, {"Topics": topics})
 
-    def _share_describe(self, step: Step) -> Doing:
+    def _share_describe(self, step: ClientStep) -> Doing:
         node = yield from self._of_group("workers")
         yield Ask(node, SHARE_DESCRIBE, {"GroupIds": (self._names.of("workers"),)})
 
-    def _share_offsets(self, step: Step) -> Doing:
+    def _share_offsets(self, step: ClientStep) -> Doing:
         group = {"GroupId": self._names.of("workers"), "Topics": None}
         node = yield from self._of_group("workers")
         yield Ask(node, SHARE_OFFSETS, {"Groups": (group,)})
 
     # -- members -------------------------------------------------------------------------------
 
-    def _epoch(self, step: Step) -> int:
+    def _epoch(self, step: ClientStep) -> int:
         epoch = self._members[step.client].epoch
         return max(epoch + {BEFORE: -1, LATER: 1}.get(step.told[0], 0), 0)
 
-    def _member(self, step: Step, epoch: int, **more: object) -> Doing:
+    def _member(self, step: ClientStep, epoch: int, **more: object) -> Doing:
         values = {
             "GroupId": self._names.of("members"),
             "MemberId": self._names.of(step.client),
@@ -319,7 +319,7 @@ class Clients:
         if not told["ErrorCode"]:
             self._members[step.client].epoch = max(told["MemberEpoch"], 0)
 
-    def _join(self, step: Step) -> Doing:
+    def _join(self, step: ClientStep) -> Doing:
         return self._member(
             step,
             JOINS,
@@ -328,17 +328,17 @@ class Clients:
             TopicPartitions=(),
         )
 
-    def _beat(self, step: Step) -> Doing:
+    def _beat(self, step: ClientStep) -> Doing:
         epoch = self._epoch(step)
         return self._member(step, epoch) if epoch else self._join(step)
 
-    def _leave(self, step: Step) -> Doing:
+    def _leave(self, step: ClientStep) -> Doing:
         return self._member(step, LEAVES)
 
-    def _commit(self, step: Step) -> Doing:
+    def _commit(self, step: ClientStep) -> Doing:
         return self._commit_offsets(step, "members", self._names.of(step.client))
 
-    def _commit_offsets(self, step: Step, group: str, member: str) -> Doing:
+    def _commit_offsets(self, step: ClientStep, group: str, member: str) -> Doing:
         values = {
             "GroupId": self._names.of(group),
             "GenerationIdOrMemberEpoch": self._epoch(step),
@@ -350,7 +350,7 @@ class Clients:
 
     # -- members of a classic group ------------------------------------------------------------
 
-    def _classic_join(self, step: Step) -> Doing:
+    def _classic_join(self, step: ClientStep) -> Doing:
         """Join with the id that the coordinator assigns first; then fetch the assignment, or send it as the leader."""
         member, group = self._members[step.client], self._names.of("classics")
         subscription = encode_versioned(SUBSCRIPTION, {"Topics": (self._names.topic,)}).data
@@ -394,7 +394,7 @@ class Clients:
         topics = ({"Topic": self._names.topic, "Partitions": mine},) if mine else ()
         return encode_versioned(ASSIGNMENT, {"AssignedPartitions": topics}).data
 
-    def _classic_beat(self, step: Step) -> Doing:
+    def _classic_beat(self, step: ClientStep) -> Doing:
         values = {
             "GroupId": self._names.of("classics"),
             "GenerationId": self._epoch(step),
@@ -403,10 +403,10 @@ class Clients:
         node = yield from self._of_group("classics")
         yield Ask(node, CLASSIC_BEAT, values)
 
-    def _classic_commit(self, step: Step) -> Doing:
+    def _classic_commit(self, step: ClientStep) -> Doing:
         return self._commit_offsets(step, "classics", self._members[step.client].name)
 
-    def _classic_leave(self, step: Step) -> Doing:
+    def _classic_leave(self, step: ClientStep) -> Doing:
         member = self._members[step.client]
         values = {"GroupId": self._names.of("classics"), "Members": ({"MemberId": member.name},)}
         node = yield from self._of_group("classics")
@@ -416,7 +416,7 @@ class Clients:
 
     # -- members of a share group --------------------------------------------------------------
 
-    def _share_member(self, step: Step, epoch: int, **more: object) -> Doing:
+    def _share_member(self, step: ClientStep, epoch: int, **more: object) -> Doing:
         values = {
             "GroupId": self._names.of("workers"),
             "MemberId": self._names.of(step.client),
@@ -428,21 +428,21 @@ class Clients:
         if not told["ErrorCode"]:
             self._members[step.client].epoch = max(told["MemberEpoch"], 0)
 
-    def _share_join(self, step: Step) -> Doing:
+    def _share_join(self, step: ClientStep) -> Doing:
         return self._share_member(step, JOINS, SubscribedTopicNames=(self._names.topic,))
 
-    def _share_beat(self, step: Step) -> Doing:
+    def _share_beat(self, step: ClientStep) -> Doing:
         epoch = self._epoch(step)
         return self._share_member(step, epoch) if epoch else self._share_join(step)
 
-    def _share_leave(self, step: Step) -> Doing:
+    def _share_leave(self, step: ClientStep) -> Doing:
         return self._share_member(step, LEAVES)
 
-    def _session_epoch(self, step: Step, node: int) -> int:
+    def _session_epoch(self, step: ClientStep, node: int) -> int:
         session = self._members[step.client].session_at(node).epoch
         return max(session + {BEFORE: -1, LATER: 1}.get(step.told[0], 0), 0)
 
-    def _share_fetch(self, step: Step) -> Doing:
+    def _share_fetch(self, step: ClientStep) -> Doing:
         """Fetch from every leader, from each the partitions that it leads."""
         led: dict[int, tuple[int, ...]] = {}
         for index in range(PARTITIONS):
@@ -451,7 +451,7 @@ class Clients:
         for node, indexes in led.items():
             yield from self._share_fetch_at(step, node, indexes)
 
-    def _share_fetch_at(self, step: Step, node: int, indexes: tuple[int, ...]) -> Doing:
+    def _share_fetch_at(self, step: ClientStep, node: int, indexes: tuple[int, ...]) -> Doing:
         member = self._members[step.client]
         session, epoch = member.session_at(node), self._session_epoch(step, node)
         topic_id = self._names.topic_id
@@ -482,7 +482,7 @@ class Clients:
                     for run in part["AcquiredRecords"]
                 ]
 
-    def _share_acknowledge(self, step: Step) -> Doing:
+    def _share_acknowledge(self, step: ClientStep) -> Doing:
         """Acknowledge the first acquired run, or offset 0 if there is none."""
         member = self._members[step.client]
         index, first, last = member.held.pop(0) if member.held else (0, 0, 0)
@@ -500,7 +500,7 @@ class Clients:
         told = yield Ask(node, ACKNOWLEDGE, values)
         session.epoch = 0 if told["ErrorCode"] else epoch + 1
 
-    _DOES: ClassVar[dict[str, Callable[[Clients, Step], Doing]]] = {
+    _DOES: ClassVar[dict[str, Callable[[Clients, ClientStep], Doing]]] = {
         "init": _init,
         "add": _add,
         "produce": _produce,

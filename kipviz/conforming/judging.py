@@ -9,12 +9,12 @@ from kipviz.conforming.real_cluster import SETTINGS, Files
 from kipviz.core.values import Value
 from kipviz.recordings.judging.report import Report, of_evidence
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer
 from kipviz.recordings.request_context.evidence import BrokerFiles, Evidence, of_brokers
-from kipviz.recordings.request_context.handmade_requests import Request, Sent, request_of
+from kipviz.recordings.request_context.handmade_requests import Request, RequestBatch, request_of
 
 
-class Judged(Value, frozen=True):
+class JudgedRound(Value, frozen=True):
     """A round: the whole report, and the refused answers by the prefix of their program.
 
     `requests` identify the request of each of these answers by client and number. `mutants` is None if none were
@@ -22,12 +22,12 @@ class Judged(Value, frozen=True):
     """
 
     report: Report
-    refused: dict[str, tuple[Asked, ...]]
+    refused: dict[str, tuple[ComparedAnswer, ...]]
     requests: dict[int, Request]
     mutants: Mutants | None
 
 
-def evidence_of(files: Iterable[Files], sent: Iterable[Sent]) -> Evidence:
+def evidence_of(files: Iterable[Files], sent: Iterable[RequestBatch]) -> Evidence:
     """Return the brokers' logs and request logs, with the batches that their clients sent.
 
     Raises:
@@ -39,7 +39,7 @@ def evidence_of(files: Iterable[Files], sent: Iterable[Sent]) -> Evidence:
 
 def judge(
     evidence: Evidence, mutants_max: int = 0, go_on: Callable[[], bool] = lambda: True
-) -> Judged:
+) -> JudgedRound:
     """Compare every answer with the model.
 
     Args:
@@ -51,16 +51,16 @@ def judge(
         RecordingError: if a request or an answer lacks a field of its API.
     """
     report = of_evidence(evidence)
-    refused: dict[str, tuple[Asked, ...]] = {}
+    refused: dict[str, tuple[ComparedAnswer, ...]] = {}
     for each in report.refused:
         prefix = prefix_of(evidence.exchanges[each.number], each)
         refused[prefix] = (*refused.get(prefix, ()), each)
     mutants = mutants_of(evidence, mutants_max, go_on) if mutants_max else None
     requests = {each.number: request_of(evidence.exchanges[each.number]) for each in report.refused}
-    return Judged(report, refused, requests, mutants)
+    return JudgedRound(report, refused, requests, mutants)
 
 
-def prefix_of(exchange: Exchange, asked: Asked) -> str:
+def prefix_of(exchange: Exchange, asked: ComparedAnswer) -> str:
     """Return the prefix of an exchange's program: that of its client, or of its subject.
 
     An exchange between brokers belongs to the program whose resource is its subject.

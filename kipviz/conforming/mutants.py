@@ -13,7 +13,7 @@ from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.handling import CannotHandleError
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer
 from kipviz.recordings.request_context.evidence import Evidence
 
 # Why the model may accept an answer that the broker did not give.
@@ -65,7 +65,9 @@ def mutants_of(evidence: Evidence, most: int, go_on: Callable[[], bool]) -> Muta
     return Mutants(asked, tuple((*what, count) for what, count in sorted(accepted.items())))
 
 
-def _judge_changed(acceptor: Acceptor, number: int, changed: Exchange) -> tuple[Asked, ...]:
+def _judge_changed(
+    acceptor: Acceptor, number: int, changed: Exchange
+) -> tuple[ComparedAnswer, ...]:
     """Return the verdicts on a changed answer and those that follow from it; none if it is invalid."""
     try:
         if changed.api in FOLLOWED:
@@ -75,7 +77,7 @@ def _judge_changed(acceptor: Acceptor, number: int, changed: Exchange) -> tuple[
         return ()
 
 
-def _why(number: int, told: tuple[Asked, ...]) -> str:
+def _why(number: int, told: tuple[ComparedAnswer, ...]) -> str:
     """Return why the model accepts a changed answer: several are possible, or it does not decide the number."""
     own = [each for each in told if each.number == number]
     return SEVERAL if any(len(each.possible) > 1 for each in own) else UNDECIDED

@@ -11,7 +11,7 @@ from typing import Self
 
 from kipviz.core.values import Value
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.question import Question
+from kipviz.messages.wire.question import RequestFormat
 
 HOST = "127.0.0.1"
 ANSWER_S = 30.0
@@ -26,7 +26,7 @@ class Waiting(Value, frozen=True):
     """A request in flight: its number among the requests of its client."""
 
     number: int
-    question: Question
+    question: RequestFormat
     version: int
 
 
@@ -49,7 +49,7 @@ class PlainClient:
         except OSError as wrong:
             raise Lost(f"the broker at {HOST}:{port} cannot be reached: {wrong}") from None
 
-    def ask(self, question: Question, values: Struct, version: int = -1) -> Struct:
+    def ask(self, question: RequestFormat, values: Struct, version: int = -1) -> Struct:
         """Send a request, in its newest version if none is given, and return the answer's fields.
 
         Raises:
@@ -57,7 +57,7 @@ class PlainClient:
         """
         return self.answer_to(self.send(question, values, version))
 
-    def send(self, question: Question, values: Struct, version: int = -1) -> Waiting:
+    def send(self, question: RequestFormat, values: Struct, version: int = -1) -> Waiting:
         """Send a request without waiting for its answer.
 
         Raises:

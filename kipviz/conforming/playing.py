@@ -10,10 +10,10 @@ from typing import Protocol
 from kipviz.conforming.asking import Doing, Names
 from kipviz.conforming.clients import Clients
 from kipviz.conforming.plain_client import ANSWER_S, Lost, PlainClient, Waiting, wait_for_answers
-from kipviz.conforming.programs import DISTURBANCES, KILL, Program, Step
+from kipviz.conforming.programs import DISTURBANCES, KILL, ClientStep, Program
 from kipviz.conforming.questions import OLD
 from kipviz.messages.wire.codec import Struct
-from kipviz.recordings.request_context.handmade_requests import Request, Sent
+from kipviz.recordings.request_context.handmade_requests import Request, RequestBatch
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,
@@ -53,7 +53,7 @@ class _Flight:
     """A step with a request in flight."""
 
     at: int
-    step: Step
+    step: ClientStep
     doing: Doing
     client: PlainClient
     waiting: Waiting
@@ -73,7 +73,7 @@ class Playing:
         self._numbers: dict[str, Iterator[int]] = {}
         self._flights: list[_Flight] = []
         self._killed = False
-        self.sent: list[Sent] = []
+        self.sent: list[RequestBatch] = []
         self.asked: dict[Request, int] = {}
 
     def play(self) -> None:
@@ -102,11 +102,11 @@ class Playing:
 
     # -- requests ------------------------------------------------------------------------------
 
-    def _begin(self, at: int, step: Step) -> None:
+    def _begin(self, at: int, step: ClientStep) -> None:
         doing = self._who.begin_step(step)
         self._go_on(at, step, doing, None)
 
-    def _go_on(self, at: int, step: Step, doing: Doing, answer: Struct | None) -> None:
+    def _go_on(self, at: int, step: ClientStep, doing: Doing, answer: Struct | None) -> None:
         """Pass the answer to its last request to a step, and send its next one."""
         try:
             ask = next(doing) if answer is None else doing.send(answer)
@@ -175,7 +175,7 @@ class Playing:
 
     # -- what happens to the cluster -----------------------------------------------------------
 
-    def _disturb(self, step: Step) -> None:
+    def _disturb(self, step: ClientStep) -> None:
         topic, index = self._place(step.told[0])
         if step.does == KILL:
             self._killed = True

@@ -75,7 +75,7 @@ def _list_kinds(*kinds: Kind) -> tuple[Kind, ...]:
 _OF_ONE_BROKER, _OF_SEVERAL = _list_kinds(*KINDS), _list_kinds(*KINDS, *DISTURBANCES)
 
 
-class Step(Value, frozen=True):
+class ClientStep(Value, frozen=True):
     """A step of one client: the kind of its request, and its arguments.
 
     `at_once` says that it does not wait for the answers to earlier requests.
@@ -98,7 +98,7 @@ class Program(Value, frozen=True):
     """
 
     seed: int
-    steps: tuple[Step, ...]
+    steps: tuple[ClientStep, ...]
     old: tuple[str, ...] = ()
     shared: bool = False
     brokers: int = 1
@@ -119,20 +119,24 @@ def program(seed: int, steps: int = STEPS, brokers: int = 1) -> Program:
     kinds = _OF_SEVERAL if brokers > 1 else _OF_ONE_BROKER
     made = [_step(seed, number, kinds) for number in range(steps)]
     # The first steps make the others meaningful: identities, and members.
-    first = [Step(who, "init", ("new",)) for who in PRODUCERS]
-    joined = [Step("s", "share-join"), Step("m", "join"), Step("c", "classic-join")]
+    first = [ClientStep(who, "init", ("new",)) for who in PRODUCERS]
+    joined = [
+        ClientStep("s", "share-join"),
+        ClientStep("m", "join"),
+        ClientStep("c", "classic-join"),
+    ]
     opening = [*first, *(each for at, each in enumerate(joined) if told[4 + at] % 2)]
     if brokers > 1 and told[8] % ONE_IN_KILLS == 0:
-        made.insert(steps // 2, Step(*OPERATOR, KILL, (_one(told, 9, PLACES),)))
+        made.insert(steps // 2, ClientStep(*OPERATOR, KILL, (_one(told, 9, PLACES),)))
     whole = (*opening, *made)[:steps]
     return Program(seed, whole, old, told[3] % 2 == 0, brokers)
 
 
-def _step(seed: int, number: int, kinds: tuple[Kind, ...]) -> Step:
+def _step(seed: int, number: int, kinds: tuple[Kind, ...]) -> ClientStep:
     dice = _dice(seed, number)
     does, _, who, choices = kinds[int.from_bytes(dice[:4], "big") % len(kinds)]
     told = tuple(_one(dice, 8 + at, some) for at, some in enumerate(choices))
-    return Step(_one(dice, 4, who), does, told, dice[5] % ONE_IN_AT_ONCE == 0)
+    return ClientStep(_one(dice, 4, who), does, told, dice[5] % ONE_IN_AT_ONCE == 0)
 
 
 def _dice(seed: int, number: int) -> bytes:

@@ -13,60 +13,64 @@ from kipviz.messages.apis.shares import (
 )
 from kipviz.messages.apis.transactions import added_partitions, admin, ends, producer_ids
 from kipviz.messages.groups.groups import NAMES_TOPICS
-from kipviz.messages.wire.question import Question
+from kipviz.messages.wire.question import RequestFormat
 from kipviz.messages.wire.schema import Field, Schema
 
-CREATE = Question(topic_creation.CREATE_TOPICS_REQUEST, topic_creation.CREATE_TOPICS_RESPONSE)
-WHERE = Question(list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE)
-FIND = Question(coordinators.FIND_COORDINATOR_REQUEST, coordinators.FIND_COORDINATOR_RESPONSE)
-METADATA = Question(metadata.METADATA_REQUEST, metadata.METADATA_RESPONSE)
-INIT = Question(producer_ids.INIT_PRODUCER_ID_REQUEST, producer_ids.INIT_PRODUCER_ID_RESPONSE, 5)
-ADD = Question(
+CREATE = RequestFormat(topic_creation.CREATE_TOPICS_REQUEST, topic_creation.CREATE_TOPICS_RESPONSE)
+WHERE = RequestFormat(list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE)
+FIND = RequestFormat(coordinators.FIND_COORDINATOR_REQUEST, coordinators.FIND_COORDINATOR_RESPONSE)
+METADATA = RequestFormat(metadata.METADATA_REQUEST, metadata.METADATA_RESPONSE)
+INIT = RequestFormat(
+    producer_ids.INIT_PRODUCER_ID_REQUEST, producer_ids.INIT_PRODUCER_ID_RESPONSE, 5
+)
+ADD = RequestFormat(
     added_partitions.ADD_PARTITIONS_TO_TXN_REQUEST,
     added_partitions.ADD_PARTITIONS_TO_TXN_RESPONSE,
     3,
 )
-ADD_OFFSETS = Question(
+ADD_OFFSETS = RequestFormat(
     added_partitions.ADD_OFFSETS_TO_TXN_REQUEST, added_partitions.ADD_OFFSETS_TO_TXN_RESPONSE
 )
-END = Question(ends.END_TXN_REQUEST, ends.END_TXN_RESPONSE)
-STAGE = Question(
+END = RequestFormat(ends.END_TXN_REQUEST, ends.END_TXN_RESPONSE)
+STAGE = RequestFormat(
     offset_commit.TXN_OFFSET_COMMIT_REQUEST, offset_commit.TXN_OFFSET_COMMIT_RESPONSE, 5
 )
-COMMIT = Question(offset_commit.OFFSET_COMMIT_REQUEST, offset_commit.OFFSET_COMMIT_RESPONSE, 9)
-OFFSETS = Question(
+COMMIT = RequestFormat(offset_commit.OFFSET_COMMIT_REQUEST, offset_commit.OFFSET_COMMIT_RESPONSE, 9)
+OFFSETS = RequestFormat(
     offset_fetch.OFFSET_FETCH_REQUEST, offset_fetch.OFFSET_FETCH_RESPONSE, NAMES_TOPICS
 )
-PRODUCE = Question(produce.PRODUCE_REQUEST, produce.PRODUCE_RESPONSE, 12)
-FETCH = Question(fetch.FETCH_REQUEST, fetch.FETCH_RESPONSE, 17)
-BEAT = Question(
+PRODUCE = RequestFormat(produce.PRODUCE_REQUEST, produce.PRODUCE_RESPONSE, 12)
+FETCH = RequestFormat(fetch.FETCH_REQUEST, fetch.FETCH_RESPONSE, 17)
+BEAT = RequestFormat(
     membership.CONSUMER_GROUP_HEARTBEAT_REQUEST, membership.CONSUMER_GROUP_HEARTBEAT_RESPONSE
 )
-JOIN = Question(classic_groups.JOIN_GROUP_REQUEST, classic_groups.JOIN_GROUP_RESPONSE)
-SYNC = Question(classic_groups.SYNC_GROUP_REQUEST, classic_groups.SYNC_GROUP_RESPONSE)
-CLASSIC_BEAT = Question(classic_groups.HEARTBEAT_REQUEST, classic_groups.HEARTBEAT_RESPONSE)
-LEAVE = Question(classic_groups.LEAVE_GROUP_REQUEST, classic_groups.LEAVE_GROUP_RESPONSE)
-SHARE_BEAT = Question(
+JOIN = RequestFormat(classic_groups.JOIN_GROUP_REQUEST, classic_groups.JOIN_GROUP_RESPONSE)
+SYNC = RequestFormat(classic_groups.SYNC_GROUP_REQUEST, classic_groups.SYNC_GROUP_RESPONSE)
+CLASSIC_BEAT = RequestFormat(classic_groups.HEARTBEAT_REQUEST, classic_groups.HEARTBEAT_RESPONSE)
+LEAVE = RequestFormat(classic_groups.LEAVE_GROUP_REQUEST, classic_groups.LEAVE_GROUP_RESPONSE)
+SHARE_BEAT = RequestFormat(
     membership.SHARE_GROUP_HEARTBEAT_REQUEST, membership.SHARE_GROUP_HEARTBEAT_RESPONSE
 )
-SHARE_FETCH = Question(share_fetch.SHARE_FETCH_REQUEST, share_fetch.SHARE_FETCH_RESPONSE)
-ACKNOWLEDGE = Question(
+SHARE_FETCH = RequestFormat(share_fetch.SHARE_FETCH_REQUEST, share_fetch.SHARE_FETCH_RESPONSE)
+ACKNOWLEDGE = RequestFormat(
     acknowledgements.SHARE_ACKNOWLEDGE_REQUEST, acknowledgements.SHARE_ACKNOWLEDGE_RESPONSE
 )
-DESCRIBE = Question(admin.DESCRIBE_TRANSACTIONS_REQUEST, admin.DESCRIBE_TRANSACTIONS_RESPONSE)
-LIST = Question(admin.LIST_TRANSACTIONS_REQUEST, admin.LIST_TRANSACTIONS_RESPONSE)
-DESCRIBE_PRODUCERS = Question(admin.DESCRIBE_PRODUCERS_REQUEST, admin.DESCRIBE_PRODUCERS_RESPONSE)
-SHARE_DESCRIBE = Question(
+DESCRIBE = RequestFormat(admin.DESCRIBE_TRANSACTIONS_REQUEST, admin.DESCRIBE_TRANSACTIONS_RESPONSE)
+LIST = RequestFormat(admin.LIST_TRANSACTIONS_REQUEST, admin.LIST_TRANSACTIONS_RESPONSE)
+DESCRIBE_PRODUCERS = RequestFormat(
+    admin.DESCRIBE_PRODUCERS_REQUEST, admin.DESCRIBE_PRODUCERS_RESPONSE
+)
+SHARE_DESCRIBE = RequestFormat(
     share_admin.SHARE_GROUP_DESCRIBE_REQUEST, share_admin.SHARE_GROUP_DESCRIBE_RESPONSE
 )
-SHARE_OFFSETS = Question(
+SHARE_OFFSETS = RequestFormat(
     share_group_offsets.DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST,
     share_group_offsets.DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE,
 )
 # The requests that move a leader in KRaft: another order of the replicas, and then an election of the first one. The
 # model decides elections itself, so it has no message for them. Source: AlterPartitionReassignmentsRequest.json,
 # ElectLeadersRequest.json.
-REASSIGN = Question(
+REASSIGN = RequestFormat(
     Schema(
         "AlterPartitionReassignmentsRequest",
         45,
@@ -119,7 +123,7 @@ REASSIGN = Question(
         ),
     ),
 )
-ELECT = Question(
+ELECT = RequestFormat(
     Schema(
         "ElectLeadersRequest",
         43,

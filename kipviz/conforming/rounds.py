@@ -17,14 +17,14 @@ from typing import Protocol
 import msgspec
 
 from kipviz.conforming.asking import Names, topic_of
-from kipviz.conforming.judging import Judged, evidence_of, judge
+from kipviz.conforming.judging import JudgedRound, evidence_of, judge
 from kipviz.conforming.playing import Playing
-from kipviz.conforming.programs import Program, Step, encode_program
+from kipviz.conforming.programs import ClientStep, Program, encode_program
 from kipviz.conforming.real_cluster import RealCluster, files_in
 from kipviz.core.outside import atomic_write
 from kipviz.core.values import Value
-from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
-from kipviz.recordings.request_context.handmade_requests import Request, Sent
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer, sayings
+from kipviz.recordings.request_context.handmade_requests import Request, RequestBatch
 
 # The maximum number of attempts to shrink one refused program, each at a broker of its own.
 ATTEMPTS_MAX = 16
@@ -40,7 +40,7 @@ class Refusal(Value, frozen=True):
     """
 
     program: Program
-    first: Asked
+    first: ComparedAnswer
     at: int = -1
 
     @property
@@ -62,9 +62,9 @@ class Round(Value, frozen=True):
 
     programs: tuple[Program, ...]
     played: int
-    judged: Judged
+    judged: JudgedRound
     steps: dict[Request, int]
-    sent: tuple[Sent, ...] = ()
+    sent: tuple[RequestBatch, ...] = ()
 
     def refusals(self) -> tuple[Refusal | None, ...]:
         """Return for each program its refusal, None if there is none."""
@@ -82,7 +82,7 @@ class Round(Value, frozen=True):
 Try = Callable[[Sequence[Program]], tuple[Refusal | None, ...]]
 
 
-class Told(Protocol):
+class ProgressMessage(Protocol):
     """A function that gets progress messages, each one sentence."""
 
     def __call__(self, words: str) -> object:
@@ -98,7 +98,7 @@ def play_round(
     jars: Path,
     home: Path,
     programs: Sequence[Program],
-    tell: Told,
+    tell: ProgressMessage,
     go_on: Callable[[], bool] = lambda: True,
     mutants_max: int = 0,
 ) -> Round:
@@ -150,7 +150,7 @@ def shrink(refusal: Refusal, attempt: Try, go_on: Callable[[], bool] = lambda: T
     """
     best, pieces, attempts = refusal, 2, 0
 
-    def find_refusals(shorter: Sequence[tuple[Step, ...]]) -> list[Refusal | None]:
+    def find_refusals(shorter: Sequence[tuple[ClientStep, ...]]) -> list[Refusal | None]:
         tried = attempt([best.program.but(steps=steps) for steps in shorter])
         return [each if each and each.kind == refusal.kind else None for each in tried]
 
@@ -181,13 +181,15 @@ def shrink(refusal: Refusal, attempt: Try, go_on: Callable[[], bool] = lambda: T
     return best
 
 
-def _drop_spans(steps: tuple[Step, ...], spans: Sequence[tuple[int, int]]) -> tuple[Step, ...]:
+def _drop_spans(
+    steps: tuple[ClientStep, ...], spans: Sequence[tuple[int, int]]
+) -> tuple[ClientStep, ...]:
     """Return the steps without some spans, (first, end)."""
     gone = {at for first, behind in spans for at in range(first, behind)}
     return tuple(step for at, step in enumerate(steps) if at not in gone)
 
 
-def attempts_at(jars: Path, tell: Told, go_on: Callable[[], bool]) -> Try:
+def attempts_at(jars: Path, tell: ProgressMessage, go_on: Callable[[], bool]) -> Try:
     """Return a function that executes programs at a fresh broker in a temporary folder."""
 
     def attempt(programs: Sequence[Program]) -> tuple[Refusal | None, ...]:
@@ -197,7 +199,7 @@ def attempts_at(jars: Path, tell: Told, go_on: Callable[[], bool]) -> Try:
     return attempt
 
 
-def keep(refusal: Refusal, jars: Path, to: Path, tell: Told) -> bool:
+def keep(refusal: Refusal, jars: Path, to: Path, tell: ProgressMessage) -> bool:
     """Execute a refused program alone at a fresh broker, keep its files, and return whether it was refused again.
 
     The folder has the program, the brokers' logs and request logs, and the report: `kipviz log FOLDER/logs --accept

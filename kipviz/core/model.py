@@ -12,7 +12,7 @@ as good a model as the whole cluster.
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
 
-from kipviz.core.values import Value, Written
+from kipviz.core.values import TextValue, Value
 
 
 class Action(Value, frozen=True, tag=True, tag_field="class"):
@@ -24,7 +24,7 @@ class Action(Value, frozen=True, tag=True, tag_field="class"):
     """
 
     KIND: ClassVar[str]
-    WRITTEN: ClassVar[Mapping[str, Callable[[str], Written]]] = {}
+    WRITTEN: ClassVar[Mapping[str, Callable[[str], TextValue]]] = {}
 
 
 class Event(Value, frozen=True, tag=True, tag_field="class"):

@@ -14,7 +14,7 @@ is hashed with BLAKE2b. In a shape a value is a map from its class name to its f
 their defaults are left out, so that a field that a class gets later, at its end and with a default, changes no
 fingerprint made before), an enum member is a map from its class name to its own name, and a container with a digest of
 its own (`Part`, `Table`, `Log`) is an extension holding those 16 bytes. Plain maps and extensions cannot occur in
-values, so two different contents never share a shape. Only a `Written` value and a member of a `WrittenEnum` have the
+values, so two different contents never share a shape. Only a `TextValue` and a member of a `TextEnum` have the
 shape of their text: they occur only where nothing else can occur.
 
 What to keep in mind: `True == 1` in Python, yet they are different content here, as are an enum member and the int or
@@ -34,7 +34,7 @@ from msgspec.structs import astuple, replace
 
 DIGEST_SIZE = 16
 
-# The classes whose values are their own shape; a `WrittenEnum` adds itself.
+# The classes whose values are their own shape; a `TextEnum` adds itself.
 _PLAIN: set[type] = {NoneType, bool, int, str, bytes}
 _DIGEST_EXTENSION = 1
 
@@ -58,7 +58,7 @@ class Value(msgspec.Struct, frozen=True, gc=False):
         return replace(self, **changes)
 
 
-class Written(Value, frozen=True, tag=True, tag_field="class"):
+class TextValue(Value, frozen=True, tag=True, tag_field="class"):
     """A small value that is stored as a text: `TEXT`, with a %s for each of its fields.
 
     The text is a language: new texts are added, and none is ever reworded. The fingerprint of the value is that of its
@@ -81,11 +81,11 @@ class Written(Value, frozen=True, tag=True, tag_field="class"):
     def __str__(self) -> str:
         return self.text
 
-    def __lt__(self, other: "Written") -> bool:
+    def __lt__(self, other: "TextValue") -> bool:
         return self.text < other.text
 
 
-class WrittenEnum(StrEnum):
+class TextEnum(StrEnum):
     """An enumeration whose members are stored as their texts.
 
     The fingerprint of a member is that of its text, so no text is ever reworded. It occurs only where nothing but such a
@@ -277,7 +277,7 @@ def _shaper(value: object) -> Callable[[Any], object]:
     kind = type(value)
     for base, shaper in (
         (Part, _shape_of_part),
-        (Written, _shape_of_written),
+        (TextValue, _shape_of_written),
         (Digested, _shape_of_digested),
         (Value, _shape_of_value),
         (Enum, _shape_of_member),

@@ -15,9 +15,9 @@ from typing import Any, TypeVar, get_args
 import msgspec
 
 from kipviz.core.model import Action
-from kipviz.core.values import Written
+from kipviz.core.values import TextValue
 
-W = TypeVar("W", bound=Written)
+W = TypeVar("W", bound=TextValue)
 
 
 def reader_of(kinds: Iterable[type[W]]) -> Callable[[str], W]:
@@ -38,7 +38,7 @@ def reader_of(kinds: Iterable[type[W]]) -> Callable[[str], W]:
     return read
 
 
-def _pattern(kind: type[Written]) -> re.Pattern[str]:
+def _pattern(kind: type[TextValue]) -> re.Pattern[str]:
     """Return the pattern of a text: a number has digits, a name before another field is matched greedily."""
     fields = iter(msgspec.structs.fields(kind))
     parts = [re.escape(part) for part in kind.TEXT.split("%s")]
@@ -48,7 +48,7 @@ def _pattern(kind: type[Written]) -> re.Pattern[str]:
 
 @lru_cache
 def _as_stored(kind: type[Action]) -> type[msgspec.Struct]:
-    """Return the class of an action in JSON, in which a `Written` value is a text."""
+    """Return the class of an action in JSON, in which a `TextValue` value is a text."""
     config = kind.__struct_config__
     return msgspec.defstruct(
         kind.__name__,

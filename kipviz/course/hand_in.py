@@ -43,7 +43,7 @@ class BadHandIn(ValueError):
     """A text that is no hand-in; the message states the reason."""
 
 
-class Entry(Value, frozen=True):
+class LabClaim(Value, frozen=True):
     """The claim about one lab: how many goals the run of a permalink reaches."""
 
     lab: str
@@ -57,10 +57,10 @@ class HandIn(Value, frozen=True):
     who: str
     answered: int
     right: int
-    entries: tuple[Entry, ...]
+    entries: tuple[LabClaim, ...]
 
 
-class Row(Value, frozen=True):
+class TeacherRow(Value, frozen=True):
     """One line of the teacher's table; `remark` describes what is wrong, "" if nothing is."""
 
     file: str
@@ -136,7 +136,7 @@ def _check(given: HandIn) -> None:
 
 def read_folder(
     folder: str, go_on: Callable[[int, int], bool] = lambda _done, _of: True
-) -> tuple[Row, ...]:
+) -> tuple[TeacherRow, ...]:
     """Read the .txt files of a folder, judge every run again, and return the table.
 
     Args:
@@ -148,7 +148,7 @@ def read_folder(
         OSError: if the folder cannot be read.
     """
     paths = sorted(path for path in Path(folder).iterdir() if path.suffix == ".txt")
-    found: list[Row] = []
+    found: list[TeacherRow] = []
     first_in: dict[str, str] = {}
     for done, path in enumerate(paths):
         for row in _rows(path, first_in):
@@ -158,7 +158,7 @@ def read_folder(
     return tuple(found)
 
 
-def _rows(path: Path, first_in: dict[str, str]) -> Iterator[Row]:
+def _rows(path: Path, first_in: dict[str, str]) -> Iterator[TeacherRow]:
     """Yield the rows of a file; `first_in` says of each hand-in so far in which file it was first."""
     try:
         data = untrusted_file.read(path)
@@ -184,7 +184,7 @@ def _rows(path: Path, first_in: dict[str, str]) -> Iterator[Row]:
         if first := first_in.get(line.strip()):
             where = "above in this file" if first == path.name else f"in {first}"
             again = f"The same hand-in as {where}: it counts once."
-            yield Row(path.name, given.who, 0, 0, "", 0, 0, 0, again)
+            yield TeacherRow(path.name, given.who, 0, 0, "", 0, 0, 0, again)
             continue
         first_in[line.strip()] = path.name
         yield from judge_entries(path.name, given)
@@ -203,15 +203,15 @@ def _lines(text: str) -> Iterator[str]:
         yield whole[0] if whole else text[begin:end].split(maxsplit=1)[0]
 
 
-def judge_entries(file: str, given: HandIn) -> Iterator[Row]:
+def judge_entries(file: str, given: HandIn) -> Iterator[TeacherRow]:
     """Yield the rows of a hand-in, with every permalink's run judged again."""
     yield from (_row(file, given, entry) for entry in given.entries)
     if not given.entries:
         nothing = "No lab is handed in."
-        yield Row(file, given.who, given.answered, given.right, "", 0, 0, 0, nothing)
+        yield TeacherRow(file, given.who, given.answered, given.right, "", 0, 0, 0, nothing)
 
 
-def _row(file: str, given: HandIn, entry: Entry) -> Row:
+def _row(file: str, given: HandIn, entry: LabClaim) -> TeacherRow:
     reached, of, remark = 0, 0, ""
     try:
         lab = lab_named(entry.lab)
@@ -223,8 +223,8 @@ def _row(file: str, given: HandIn, entry: Entry) -> Row:
     if not remark and entry.reached > reached:
         remark = f"Claims {entry.reached} goals, and the run reaches {reached}."
     who, answered, right = given.who, given.answered, given.right
-    return Row(file, who, answered, right, entry.lab, entry.reached, reached, of, remark)
+    return TeacherRow(file, who, answered, right, entry.lab, entry.reached, reached, of, remark)
 
 
-def _unread(file: str, why: str) -> Row:
-    return Row(file, "", 0, 0, "", 0, 0, 0, why)
+def _unread(file: str, why: str) -> TeacherRow:
+    return TeacherRow(file, "", 0, 0, "", 0, 0, 0, why)

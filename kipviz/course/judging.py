@@ -32,7 +32,7 @@ STATES_MAX = 12_000
 PROGRAM = "program"
 
 
-class Judged(Value, frozen=True):
+class JudgedGoal(Value, frozen=True):
     """A goal, whether the run reaches it, and a sentence about what was seen."""
 
     goal: Goal
@@ -40,7 +40,7 @@ class Judged(Value, frozen=True):
     why: str
 
 
-class Result(Value, frozen=True):
+class RunResult(Value, frozen=True):
     """The result of judging a run.
 
     Attributes:
@@ -51,7 +51,7 @@ class Result(Value, frozen=True):
 
     lab: str
     refused: str
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedGoal, ...]
 
     @property
     def reached(self) -> int:
@@ -79,19 +79,23 @@ class Result(Value, frozen=True):
         return self.text
 
 
-def judge(lab: Lab, run: Run) -> Result:
+def judge(lab: Lab, run: Run) -> RunResult:
     """Judge a run up to the end of its current branch."""
     run = run.at(run.trace.last())
     refused = _why_no_answer(lab, run)
     if refused:
-        return Result(lab.name, refused, tuple(Judged(g, False, "not judged") for g in lab.goals))
-    judged: list[Judged] = []
+        return RunResult(
+            lab.name, refused, tuple(JudgedGoal(g, False, "not judged") for g in lab.goals)
+        )
+    judged: list[JudgedGoal] = []
     for goal in lab.goals:
         if goal.kind == "search" and not all(each.reached for each in judged):
-            judged.append(Judged(goal, False, "not searched before the goals above are reached"))
+            judged.append(
+                JudgedGoal(goal, False, "not searched before the goals above are reached")
+            )
         else:
             judged.append(_judge_goal(lab, goal, run))
-    return Result(lab.name, "", tuple(judged))
+    return RunResult(lab.name, "", tuple(judged))
 
 
 # -- is it an answer at all? -----------------------------------------------------------------------
@@ -168,7 +172,7 @@ def changes(lab: Lab, run: Run) -> tuple[str, ...]:
 # -- the goals -------------------------------------------------------------------------------------
 
 
-def _judge_goal(lab: Lab, goal: Goal, run: Run) -> Judged:
+def _judge_goal(lab: Lab, goal: Goal, run: Run) -> JudgedGoal:
     match goal.kind:
         case "reached":
             return _judge_reached(goal, run)
@@ -181,23 +185,25 @@ def _judge_goal(lab: Lab, goal: Goal, run: Run) -> Judged:
         case "changes":
             made = changes(lab, run)
             why = ", ".join(made) or "nothing was changed"
-            return Judged(goal, 0 < len(made) <= int(goal.about), why)
+            return JudgedGoal(goal, 0 < len(made) <= int(goal.about), why)
         case _:
             return _judge_search(goal, run)
 
 
-def _judge_reached(goal: Goal, run: Run) -> Judged:
+def _judge_reached(goal: Goal, run: Run) -> JudgedGoal:
     holds = goal_named(goal.about)
     nodes = [run.trace.node(node) for node in run.trace.line]
     actions = [node.action for node in nodes[1:]]
     for step, node in enumerate(nodes):
         if holds(Moment(node.world, node.events, actions[:step])):
-            return Judged(goal, True, f"at step {step}")
+            return JudgedGoal(goal, True, f"at step {step}")
     steps = len(nodes) - 1
-    return Judged(goal, False, f"at none of {steps} steps" if steps else "the run has no step yet")
+    return JudgedGoal(
+        goal, False, f"at none of {steps} steps" if steps else "the run has no step yet"
+    )
 
 
-def _judge_committed(goal: Goal, run: Run) -> Judged:
+def _judge_committed(goal: Goal, run: Run) -> JudgedGoal:
     logs: list[tuple[str, PartitionLog]] = [
         (name, log)
         for name, log in run.trace.world.logs.items()
@@ -205,29 +211,29 @@ def _judge_committed(goal: Goal, run: Run) -> Judged:
     ]
     for name, log in logs:
         if any(batch.control == COMMIT for batch in log.batches):
-            return Judged(goal, True, f"{name} has a COMMIT marker")
-    return Judged(goal, False, "no output has a COMMIT marker at the end of the run")
+            return JudgedGoal(goal, True, f"{name} has a COMMIT marker")
+    return JudgedGoal(goal, False, "no output has a COMMIT marker at the end of the run")
 
 
-def _property(goal: Goal, run: Run) -> Judged:
+def _property(goal: Goal, run: Run) -> JudgedGoal:
     broken = [each for each in judge_to_the_end(run) if each.status == BROKEN]
     if goal.kind == "breaks":
         why = broken[0].reason if broken else "no property is violated in this run"
-        return Judged(goal, bool(broken), why)
-    return Judged(goal, not broken, broken[0].reason if broken else "no property is broken")
+        return JudgedGoal(goal, bool(broken), why)
+    return JudgedGoal(goal, not broken, broken[0].reason if broken else "no property is broken")
 
 
-def _faults(goal: Goal, run: Run) -> Judged:
+def _faults(goal: Goal, run: Run) -> JudgedGoal:
     nodes = [run.trace.node(node) for node in run.trace.line]
     count = sum(bool(BEHAVIOUR_OF[type(node.action)].spends) for node in nodes[1:])
-    return Judged(goal, count <= int(goal.about), f"the run has {count}")
+    return JudgedGoal(goal, count <= int(goal.about), f"the run has {count}")
 
 
-def _judge_search(goal: Goal, run: Run) -> Judged:
+def _judge_search(goal: Goal, run: Run) -> JudgedGoal:
     model = run.scenario.model(run.design, budget_of(goal.about))
     found = explore(model, states_max=STATES_MAX)
     if found.counterexamples:
         first = min(found.counterexamples, key=lambda each: len(each.actions))
-        return Judged(goal, False, f"{first.reason} (after {len(first.actions)} steps)")
+        return JudgedGoal(goal, False, f"{first.reason} (after {len(first.actions)} steps)")
     why = f"{found.states:,} states were searched"
-    return Judged(goal, found.complete, why if found.complete else f"{why}, which are not all")
+    return JudgedGoal(goal, found.complete, why if found.complete else f"{why}, which are not all")

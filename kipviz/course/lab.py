@@ -39,7 +39,7 @@ from kipviz.lessons.goals import GOALS
 from kipviz.lessons.own_story import Story, story
 from kipviz.scenarios.documents.bad_story import Wrong, not_known
 from kipviz.scenarios.documents.blocks import HEADING, ITEM, PARAGRAPH, read_blocks, split_head
-from kipviz.scenarios.documents.head import Keys, Row, Word, read_head
+from kipviz.scenarios.documents.head import HeadList, Keys, Word, read_head
 
 FOLDER = Path(__file__).parent / "labs"
 CLIENTS = Path(__file__).parent / "clients"
@@ -231,6 +231,6 @@ def _words(head: Keys, key: str) -> tuple[str, ...]:
     node = head.get(key)
     if node is None:
         return ()
-    if not isinstance(node, Row):
+    if not isinstance(node, HeadList):
         raise Wrong(head.line, f"{key} must be a list, such as [one, two]")
     return tuple(item.text for item in node.items if isinstance(item, Word))

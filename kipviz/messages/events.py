@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from kipviz.core.model import Event
-from kipviz.core.values import Value, Written
+from kipviz.core.values import TextValue, Value
 from kipviz.messages.message import Message
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -340,7 +340,7 @@ class CallReturned(Event, frozen=True):
     application: str
     line: int
     call: str
-    raised: Written | Literal[""]
+    raised: TextValue | Literal[""]
 
 
 class LockRenewed(Event, frozen=True):

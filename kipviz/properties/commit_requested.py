@@ -12,7 +12,7 @@ from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 COMMITS = ("commitTransaction",)
 
 
-class Asked(Part, frozen=True):
+class CommitCounts(Part, frozen=True):
     """The number of commitTransaction() calls with a producer id, and of its commits."""
 
     calls: Table[int, int] = Table.of()
@@ -30,11 +30,11 @@ class CommitsAsAsked:
     name = "commit only when requested"
     sentence = "A transaction commits only if its application called commitTransaction()."
 
-    def initial(self, world: World) -> Asked:
+    def initial(self, world: World) -> CommitCounts:
         """Start without any calls."""
-        return Asked()
+        return CommitCounts()
 
-    def observe(self, state: Asked, action: object, outcome: Outcome) -> Asked:
+    def observe(self, state: CommitCounts, action: object, outcome: Outcome) -> CommitCounts:
         """Fold one step."""
         for event in outcome.events:
             match event:
@@ -55,6 +55,6 @@ class CommitsAsAsked:
                     pass
         return state
 
-    def finding(self, state: Asked) -> Finding:
+    def finding(self, state: CommitCounts) -> Finding:
         """Return whether it still holds."""
         return Finding(BROKEN, state.broken) if state.broken else Finding(HOLDS)

@@ -38,7 +38,7 @@ from kipviz.records.share_group_state import RecordState
 S = RecordState
 
 
-class Seen(Part, frozen=True):
+class ExpectationState(Part, frozen=True):
     """The state of an expectation: why it is broken, and the records that it watches."""
 
     broken: str = ""
@@ -55,11 +55,11 @@ class Expectation(ABC):
     sentence = ""
     source = ""
 
-    def initial(self, world: World) -> Seen:
+    def initial(self, world: World) -> ExpectationState:
         """Start with nothing seen."""
-        return Seen()
+        return ExpectationState()
 
-    def observe(self, seen: Seen, action: object, outcome: Outcome) -> Seen:
+    def observe(self, seen: ExpectationState, action: object, outcome: Outcome) -> ExpectationState:
         """Fold one step."""
         if seen.broken:
             return seen
@@ -70,15 +70,15 @@ class Expectation(ABC):
             seen = self.learn(seen, event)
         return seen
 
-    def finding(self, seen: Seen) -> Finding:
+    def finding(self, seen: ExpectationState) -> Finding:
         """Return whether it still holds."""
         return Finding(BROKEN, seen.broken) if seen.broken else Finding(HOLDS)
 
     @abstractmethod
-    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+    def breaks(self, seen: ExpectationState, event: Event, world: World) -> str:
         """Return the reason why an event breaks it, or ""."""
 
-    def learn(self, seen: Seen, event: Event) -> Seen:
+    def learn(self, seen: ExpectationState, event: Event) -> ExpectationState:
         """Fold an event; most expectations store nothing."""
         return seen
 
@@ -90,7 +90,7 @@ class OwnVote(Expectation):
     sentence = "A producer is not rejected because of records it staged in its own transaction."
     source = "KIP-1289 State machine additions; finding K"
 
-    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+    def breaks(self, seen: ExpectationState, event: Event, world: World) -> str:
         """Break on a rejected staging whose records are all staged the same way for its producer."""
         match event:
             case MessageSent(source=source, message=TxnShareAcknowledgeResponse() as answer):
@@ -115,7 +115,7 @@ class CommitIsTrue(Expectation):
     )
     source = "KIP-1289 Pseudo code, 'true synchronisation point'; findings X7 and X11"
 
-    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+    def breaks(self, seen: ExpectationState, event: Event, world: World) -> str:
         """Break on a commit that returned while a record is staged at the producer's current epoch.
 
         Under transaction version 2 every decision gives the producer its next epoch.
@@ -147,7 +147,7 @@ class NoWaitForOneself(Expectation):
     sentence = "A member blocked in poll() does not hold the records it is waiting for."
     source = "KIP-1289 'Records will be re-delivered on next poll()'"
 
-    def observe(self, seen: Seen, action: object, outcome: Outcome) -> Seen:
+    def observe(self, seen: ExpectationState, action: object, outcome: Outcome) -> ExpectationState:
         """Fold the whole step first: a single rejected write leads to several events."""
         if seen.broken:
             return seen
@@ -156,14 +156,14 @@ class NoWaitForOneself(Expectation):
         reasons = (self.breaks(seen, event, outcome.world) for event in outcome.events)
         return seen.but(broken=next(filter(None, reasons), ""))
 
-    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+    def breaks(self, seen: ExpectationState, event: Event, world: World) -> str:
         """Break on a fetch that waits, by a member that holds records of the same share-partition."""
         if not isinstance(event, RecordsMoved | MessageSent):
             return ""
         waiting = _waiting_for_itself(world)
         return next((_waiting(n, member) for n, member in waiting if n not in seen.watched), "")
 
-    def learn(self, seen: Seen, event: Event) -> Seen:
+    def learn(self, seen: ExpectationState, event: Event) -> ExpectationState:
         """Note the records that returned to their member because their release failed."""
         if not isinstance(event, RecordsMoved):
             return seen
@@ -177,7 +177,7 @@ class NoWaitForOneself(Expectation):
 class _GivenBack(Expectation):
     """An expectation about records that an abort returned to their member."""
 
-    def learn(self, seen: Seen, event: Event) -> Seen:
+    def learn(self, seen: ExpectationState, event: Event) -> ExpectationState:
         """Watch a record that moves from TX_PENDING to ACQUIRED until it moves on."""
         if not isinstance(event, RecordsMoved):
             return seen
@@ -198,7 +198,7 @@ class AbortBringsAgain(_GivenBack):
     )
     source = "KIP-1289 'Records will be re-delivered on next poll()'; finding F"
 
-    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+    def breaks(self, seen: ExpectationState, event: Event, world: World) -> str:
         """Break on a member that waits while an abort has returned the record to it, without its knowledge."""
         if not isinstance(event, RecordsMoved | MessageSent):
             return ""
@@ -213,7 +213,7 @@ class AbortIsNoFailure(_GivenBack):
     sentence = "A record of an aborted transaction is delivered again, not archived."
     source = "KIP-1289 Test Plan; KIP-932 group.share.delivery.count.limit; finding M"
 
-    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+    def breaks(self, seen: ExpectationState, event: Event, world: World) -> str:
         """Break on a record that is archived after an abort returned it to its member."""
         if not isinstance(event, RecordsMoved) or event.after is not S.ARCHIVED:
             return ""
@@ -233,7 +233,7 @@ class RejectionStays(Expectation):
     sentence = "A record that was rejected in a transaction is archived, never acknowledged."
     source = "KIP-1289 javadoc, 'REJECT records transition to ARCHIVING/ARCHIVED'; finding G"
 
-    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+    def breaks(self, seen: ExpectationState, event: Event, world: World) -> str:
         """Break on a record that was staged with REJECT and is acknowledged."""
         if not isinstance(event, RecordsMoved) or event.after is not S.ACKNOWLEDGED:
             return ""
@@ -245,7 +245,7 @@ class RejectionStays(Expectation):
                 )
         return ""
 
-    def learn(self, seen: Seen, event: Event) -> Seen:
+    def learn(self, seen: ExpectationState, event: Event) -> ExpectationState:
         """Note the types of a staging, and keep them while it is staged; a free record starts over.
 
         Another member may stage a record that it has lost: that does not count as a rejection.
@@ -281,7 +281,7 @@ class LockThatEnds(Expectation):
     sentence = "A record held by a slow member becomes available when its lock expires."
     source = "KIP-932 acquisition lock; SharePartition.AcquisitionLockTimerTask; finding X18"
 
-    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+    def breaks(self, seen: ExpectationState, event: Event, world: World) -> str:
         """Break on a record that is held without a timer."""
         if not isinstance(event, RecordsMoved) or event.after is not S.ACQUIRED:
             return ""
@@ -301,7 +301,7 @@ class PollGoesOn(Expectation):
     sentence = "An application that has staged every record of a batch can call poll() again."
     source = "KIP-1289 Pseudo code, 'Do NOT call shareConsumer.acknowledge(...)'; finding X27"
 
-    def breaks(self, seen: Seen, event: Event, world: World) -> str:
+    def breaks(self, seen: ExpectationState, event: Event, world: World) -> str:
         """Break on a poll() that requires acknowledgements although every record of its batch is staged.
 
         A record that was never staged is another matter: in explicit mode the application has to release it after an

@@ -19,7 +19,7 @@ from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.share_group_state import RecordState
 
 
-class Written(Part, frozen=True):
+class OutputCounts(Part, frozen=True):
     """Outputs of undecided transactions, committed outputs of each record, and records that still need one.
 
     `archived` are the archived records without a committed output.
@@ -38,11 +38,11 @@ class WrittenOnce:
     name = "written once"
     sentence = "No source record is written twice, and none is acknowledged or archived without its output."
 
-    def initial(self, world: World) -> Written:
+    def initial(self, world: World) -> OutputCounts:
         """Start with nothing written."""
-        return Written()
+        return OutputCounts()
 
-    def observe(self, seen: Written, action: object, outcome: Outcome) -> Written:
+    def observe(self, seen: OutputCounts, action: object, outcome: Outcome) -> OutputCounts:
         """Fold one step."""
         for event in () if seen.broken else outcome.events:
             match event:
@@ -75,12 +75,12 @@ class WrittenOnce:
                 return seen.but(broken=f"{record} is archived, and its output is lost")
         return seen
 
-    def finding(self, seen: Written) -> Finding:
+    def finding(self, seen: OutputCounts) -> Finding:
         """Return whether it still holds."""
         return Finding(BROKEN, seen.broken) if seen.broken else Finding(HOLDS)
 
 
-def _is_open(seen: Written, record: str) -> bool:
+def _is_open(seen: OutputCounts, record: str) -> bool:
     return any(record == output for each in seen.open.values() for output, _ in each)
 
 
@@ -90,7 +90,7 @@ def _in_hand(world: World) -> tuple[str, ...]:
     return tuple(f"{r.partition}@{r.offset}" for each in running for r in each.records)
 
 
-def _count_record(seen: Written, record: str) -> Written:
+def _count_record(seen: OutputCounts, record: str) -> OutputCounts:
     count = seen.committed.get(record, 0) + 1
     seen = seen.but(committed=seen.committed.set(record, count), owed=seen.owed.without(record))
     seen = seen.but(archived=seen.archived.without(record))

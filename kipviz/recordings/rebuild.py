@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heapreplace
 from pathlib import Path
 from types import MappingProxyType
 
-from kipviz.cluster.real.rebuilt_cluster import GONE, Entry, PassedOver
+from kipviz.cluster.real.rebuilt_cluster import GONE, PassedOver, RebuiltBatch
 from kipviz.core.outside.validation import several
 from kipviz.core.values import Value
 from kipviz.recordings.decoded.group_records import OF_GROUPS, name_topics, topics_told
@@ -65,7 +65,7 @@ def entries_of(
     compacted: Collection[str] = (),
     damages: list[RecordingError] | None = None,
     go_on: Callable[[int, int], bool] | None = None,
-) -> tuple[Entry, ...]:
+) -> tuple[RebuiltBatch, ...]:
     """Read partitions, and return their batches in the order in which they were written.
 
     `topics` are the user topics to read besides the internal ones; all of them if it is empty. `topic_ids` are topic
@@ -117,7 +117,7 @@ def entries_among(
     *,
     elected: Mapping[tuple[str, int], int] = MappingProxyType({}),
     damages: list[RecordingError] | None = None,
-) -> tuple[Entry, ...]:
+) -> tuple[RebuiltBatch, ...]:
     """Return the batches of some named partitions in the order in which they were written.
 
     Raises:
@@ -139,7 +139,7 @@ def entries_among(
     return tuple(_merge_entries([found for found in ready if found]))
 
 
-def internal_partitions_of(entries: Iterable[Entry]) -> int:
+def internal_partitions_of(entries: Iterable[RebuiltBatch]) -> int:
     """Return the number of __transaction_state partitions that fits the places of the ids; 50 if any fits."""
     homes: dict[str, int] = {}
     for entry in entries:
@@ -184,7 +184,7 @@ def _decode_segment(segment: Segment, topic: str) -> tuple[Logged, ...]:
 
 def _of_segment(
     segment: Segment, told: tuple[Logged, ...], partition: str, topic_ids: Mapping[str, str]
-) -> Iterator[tuple[Entry, int]]:
+) -> Iterator[tuple[RebuiltBatch, int]]:
     topics = {**topic_ids, **_topics_of(told)}
     said = {each.offset: each for each in told}
     for batch in segment.batches:
@@ -218,9 +218,11 @@ def _topics_of(told: Iterable[Logged]) -> dict[str, str]:
     return known
 
 
-def _entry(partition: str, batch: LoggedBatch, made: Batch, gone: tuple[str, ...] = ()) -> Entry:
+def _entry(
+    partition: str, batch: LoggedBatch, made: Batch, gone: tuple[str, ...] = ()
+) -> RebuiltBatch:
     at = batch.max_timestamp
-    return Entry(partition, made, at, _words(at), gone, batch.leader_epoch)
+    return RebuiltBatch(partition, made, at, _words(at), gone, batch.leader_epoch)
 
 
 def _words(at_ms: int) -> str:
@@ -348,7 +350,7 @@ def _text(value: bytes | None) -> str:
 # -- the order ---------------------------------------------------------------------------------
 
 
-def _find_additions(entries: Iterable[Entry]) -> dict[tuple[int, int, str], int]:
+def _find_additions(entries: Iterable[RebuiltBatch]) -> dict[tuple[int, int, str], int]:
     """Return since when a partition has been in a transaction of a producer id and epoch, at first."""
     since: dict[tuple[int, int, str], int] = {}
     for entry in entries:
@@ -361,10 +363,10 @@ def _find_additions(entries: Iterable[Entry]) -> dict[tuple[int, int, str], int]
 
 
 def _never_back(
-    found: list[tuple[Entry, int]],
+    found: list[tuple[RebuiltBatch, int]],
     since: Mapping[tuple[int, int, str], int],
     elected: Mapping[tuple[str, int], int],
-) -> list[tuple[Entry, int]]:
+) -> list[tuple[RebuiltBatch, int]]:
     """Make the times of a partition increase: a batch is not older than the previous one.
 
     A producer's data has the time of its creation. It is in the log only once its partition is in the transaction,
@@ -381,7 +383,7 @@ def _never_back(
     return out
 
 
-def _merge_entries(partitions: list[list[tuple[Entry, int]]]) -> Iterator[Entry]:
+def _merge_entries(partitions: list[list[tuple[RebuiltBatch, int]]]) -> Iterator[RebuiltBatch]:
     """Yield the earliest of all heads, and within one millisecond the one that the others depend on."""
     heads = [(*_when(found[0]), number, 0) for number, found in enumerate(partitions)]
     heapify(heads)
@@ -395,6 +397,6 @@ def _merge_entries(partitions: list[list[tuple[Entry, int]]]) -> Iterator[Entry]
             heappop(heads)
 
 
-def _when(head: tuple[Entry, int]) -> tuple[int, int]:
+def _when(head: tuple[RebuiltBatch, int]) -> tuple[int, int]:
     entry, rank = head
     return entry.at_ms, rank

@@ -15,7 +15,7 @@ from kipviz.core.outside import untrusted_file
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.cluster.acls import USER
-from kipviz.recordings.decoded.elections import Decision
+from kipviz.recordings.decoded.elections import LeaderDecision
 from kipviz.recordings.decoded.internal_topics import Logged, decode
 from kipviz.recordings.files.segments import (
     AbortedTransaction,
@@ -119,7 +119,7 @@ class Recording(Value, frozen=True):
     aborted: Table[str, tuple[AbortedTransaction, ...]]
     recorder: str = ""
     source: str = ""
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[LeaderDecision, ...] = ()
 
     def partitions(self, topic: str) -> tuple[str, ...]:
         """Return the names of a topic's partitions that are not empty, in the order of their numbers."""
@@ -298,9 +298,9 @@ def _wire(path: Path, content: bytes) -> Iterator[Exchange]:
         )
 
 
-def _decisions(path: Path, content: bytes) -> Iterator[Decision]:
+def _decisions(path: Path, content: bytes) -> Iterator[LeaderDecision]:
     for line in _lines(path, content, _DecisionLine):
-        yield Decision(
+        yield LeaderDecision(
             line.partition, line.leader, line.leader_epoch, line.replicas, line.isr, line.at
         )
 

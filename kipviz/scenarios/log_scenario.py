@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kipviz.cluster.real.rebuilt_cluster import Election, Entry, RebuiltModel, Shown, spec_of
+from kipviz.cluster.real.rebuilt_cluster import (
+    Election,
+    RebuiltBatch,
+    RebuiltModel,
+    ShownCards,
+    spec_of,
+)
 from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import broker_host
 from kipviz.core.traces.trace import Trace
@@ -24,7 +30,7 @@ class LoggedScenario(Scenario, frozen=True):
     batches were chosen, in a sentence; it is empty if all were.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[RebuiltBatch, ...] = ()
     skipped: int = 0
     elections: tuple[Election, ...] = ()
     not_read: tuple[str, ...] = ()
@@ -55,7 +61,7 @@ class LoggedScenario(Scenario, frozen=True):
 
 
 def scenario_of(
-    entries: tuple[Entry, ...],
+    entries: tuple[RebuiltBatch, ...],
     name: str,
     internal_partitions: int,
     last: int,
@@ -68,7 +74,7 @@ def scenario_of(
     """
     spec = spec_of(entries, internal_partitions, placements)
     skipped = max(0, len(entries) - last)
-    shown: Shown = RebuiltModel.showing(entries)
+    shown: ShownCards = RebuiltModel.showing(entries)
     known = ", ".join(shown.transactional_ids[:5]) or "none"
     before = f" The first {skipped:,} of them are read before the first step." if skipped else ""
     writers = "a broker" if len(spec.brokers) == 1 else f"{len(spec.brokers)} brokers"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from kipviz.messages.message import Message
 from kipviz.serving.translating.apis import ServedApi
-from kipviz.serving.translating.reply_context import Asked
+from kipviz.serving.translating.reply_context import TranslatedRequest
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Current:
     api: ServedApi
     version: int
     correlation_id: int
-    asked: Asked
+    asked: TranslatedRequest
     replies: list[Message] = field(default_factory=list)
     sent: int = 0
     waiting: bool = False

@@ -50,7 +50,7 @@ from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
 from kipviz.serving.timing.waiting_polls import WaitingPolls
 from kipviz.serving.translating.apis import answer_frame, apis_with
 from kipviz.serving.translating.batch_bytes import KeptBatches
-from kipviz.serving.translating.reply_context import Desk, Refused
+from kipviz.serving.translating.reply_context import ClosedConnection, ServedDesk
 from kipviz.serving.translating.translate_cluster import API_VERSIONS
 from kipviz.serving.translating.versions import answer_versions
 
@@ -122,7 +122,7 @@ class ServedCluster:
         self.steps = self._beyond = 0
         # Whether steps are still kept, and the bytes of the requests in them.
         self._keeps, self._received = True, 0
-        self.desk = Desk(self.trace.world, ports, KeptBatches(), Moments(clock))
+        self.desk = ServedDesk(self.trace.world, ports, KeptBatches(), Moments(clock))
         self._judged: dict[tuple[str, int, str], tuple[Message, str]] = {}
         self._numbers = HeldNumbers()
         # How often a rule has lost the connections of one place since `run` was called.
@@ -180,7 +180,13 @@ class ServedCluster:
             frame = caller.frames.popleft()
             try:
                 self._begin(caller, frame)
-            except (WireError, Refused, ValueError, UnicodeDecodeError, OverflowError) as wrong:
+            except (
+                WireError,
+                ClosedConnection,
+                ValueError,
+                UnicodeDecodeError,
+                OverflowError,
+            ) as wrong:
                 self.refuse(caller, str(wrong))
             except Exception as mistake:  # noqa: BLE001  one client's request ends no server
                 self.refuse(caller, why_not_handled(mistake))
@@ -193,7 +199,7 @@ class ServedCluster:
 
     def _begin(self, caller: Caller, frame: bytes) -> None:
         if len(frame) < 8:
-            raise Refused(f"a request must have at least 8 bytes, not {len(frame)}")
+            raise ClosedConnection(f"a request must have at least 8 bytes, not {len(frame)}")
         key, version = int.from_bytes(frame[:2], "big"), int.from_bytes(frame[2:4], "big")
         if key == API_VERSIONS:
             met = answer_versions(
@@ -205,10 +211,10 @@ class ServedCluster:
             return
         api = self._apis.get(key)
         if api is None:
-            raise Refused(f"the brokers of the model take no request with API key {key}")
+            raise ClosedConnection(f"the brokers of the model take no request with API key {key}")
         if not api.lowest <= version <= api.highest:
             name = api.request.name
-            raise Refused(
+            raise ClosedConnection(
                 f"{name} must have a version from {api.lowest} to {api.highest}, not {version}"
             )
         head, start = decode_head(REQUEST_HEADER, header_version(api.request, version), frame)
@@ -270,7 +276,7 @@ class ServedCluster:
     def _answer(self, caller: Caller, current: Current) -> None:
         try:
             values = current.asked.answer(tuple(current.replies))
-        except Refused as why:
+        except ClosedConnection as why:
             self.refuse(caller, str(why))
             return
         caller.current = None

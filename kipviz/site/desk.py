@@ -22,7 +22,7 @@ from kipviz.widgets.comparing.alignment import compare_payloads
 from kipviz.widgets.pages.line import line_of
 from kipviz.widgets.stepping.files import file_of
 from kipviz.widgets.stepping.lines import Lab
-from kipviz.widgets.stepping.page_messages import Answer, Work
+from kipviz.widgets.stepping.page_messages import PageAnswer, Work
 
 # The limit of a search in a page: 50,000 states take about 120 MB in a browser.
 STATES_MAX = 50_000
@@ -38,7 +38,7 @@ def designs() -> str:
     return _line([each.name for each in CATALOGUE])
 
 
-class Desk:
+class PageState:
     """The state of one page: a run with its branches, and the work in progress."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class Desk:
             self._work = None
         return _line({"id": self._number, "error": "Stopped. The run is unchanged."})
 
-    def _answer(self, answer: Answer) -> str:
+    def _answer(self, answer: PageAnswer) -> str:
         if "branch" in answer:
             self._branches.append(answer["branch"])
         return _line({"id": self._number, **answer})

@@ -24,7 +24,7 @@ from kipviz.recordings.judging.accept_shares import (
 )
 from kipviz.recordings.judging.request_book import RequestBook
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer
 from kipviz.recordings.request_context.evidence import Evidence
 from kipviz.spark.campaign import spark_schema
 from kipviz.spark.sessions.failures import explain_error
@@ -43,7 +43,7 @@ def judge_on_spark(
     evidence: Evidence,
     on_progress: OnProgress | None = None,
     switch: CancelSwitch | None = None,
-) -> tuple[RequestBook, tuple[Asked, ...]]:
+) -> tuple[RequestBook, tuple[ComparedAnswer, ...]]:
     """Compare all requests of some evidence with the model on Spark; `report(…, judge=partial(judged_on, spark))`.
 
     Args:

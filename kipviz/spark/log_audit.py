@@ -24,14 +24,14 @@ import pyarrow as pa
 
 from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
 from kipviz.recordings.auditing.audit_evidence import (
+    AuditedDecision,
     Damaged,
-    Decision,
     Evidence,
-    Held,
     Irregular,
     Latest,
     OpenEnds,
     PartitionEnd,
+    PartitionTransaction,
     ProducerEnds,
     ShareEnds,
     ShareState,
@@ -74,7 +74,14 @@ BUCKET_BYTES = 16 << 20
 STRETCH_LEAST, STRETCH_MOST = 4 << 20, 1 << 30
 _AT_ONCE = 50_000
 _Any: TypeAlias = (
-    Held | Irregular | Decision | Latest | ShareState | Damaged | PartitionEnd | ProducerEnds
+    PartitionTransaction
+    | Irregular
+    | AuditedDecision
+    | Latest
+    | ShareState
+    | Damaged
+    | PartitionEnd
+    | ProducerEnds
 )
 _EVIDENCE = msgspec.msgpack.Decoder(list[_Any])
 _NAMED = msgspec.msgpack.Decoder(list[TransactionEnds | ShareEnds])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kipviz.checking.judging.budgets import budget_of, budget_words
-from kipviz.checking.judging.verdicts import BREAKS, SO_FAR, Judged, judge, property_named
+from kipviz.checking.judging.verdicts import BREAKS, SO_FAR, DesignVerdicts, judge, property_named
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.critical_path import Latencies, validate_latencies
 from kipviz.core.values import Value
@@ -134,7 +134,7 @@ class Answer(Value, frozen=True):
     study: Study
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[DesignVerdicts, ...] = ()
     times: Table | None = None
     assumptions: str = ""
 
@@ -242,7 +242,7 @@ def _count_parts(study: Study, parts: Parts, progress: StudyProgress | None) -> 
 
 
 def _judge_rivals(study: Study, bounds: Bounds, progress: StudyProgress | None) -> Iterator[Answer]:
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[DesignVerdicts, ...] = ()
     rows: tuple[Row, ...] = ()
     names = dict.fromkeys((*study.properties, *(p for r in study.rivals for p in r.properties)))
     heads = ("rival", "design", *names, "searched")

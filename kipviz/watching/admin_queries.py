@@ -20,7 +20,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import NAMES_TOPICS
 from kipviz.messages.transactions.admin import STATE_NAMES
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.question import Question
+from kipviz.messages.wire.question import RequestFormat
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, index_of, topic_of
 from kipviz.settings.client_configs import TRANSACTIONAL_ID
 
@@ -38,23 +38,25 @@ class NoAnswer(Exception):
 
 
 # (broker, question, fields) -> the answer's fields; raises NoAnswer.
-Ask = Callable[[int, Question, Struct], Struct]
+Ask = Callable[[int, RequestFormat, Struct], Struct]
 
-METADATA = Question(metadata.METADATA_REQUEST, metadata.METADATA_RESPONSE)
-PRODUCERS = Question(admin.DESCRIBE_PRODUCERS_REQUEST, admin.DESCRIBE_PRODUCERS_RESPONSE)
-LIST = Question(admin.LIST_TRANSACTIONS_REQUEST, admin.LIST_TRANSACTIONS_RESPONSE)
-DESCRIBE = Question(admin.DESCRIBE_TRANSACTIONS_REQUEST, admin.DESCRIBE_TRANSACTIONS_RESPONSE)
-OFFSETS = Question(list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE)
-GROUPS = Question(group_admin.LIST_GROUPS_REQUEST, group_admin.LIST_GROUPS_RESPONSE)
-COMMITTED = Question(
+METADATA = RequestFormat(metadata.METADATA_REQUEST, metadata.METADATA_RESPONSE)
+PRODUCERS = RequestFormat(admin.DESCRIBE_PRODUCERS_REQUEST, admin.DESCRIBE_PRODUCERS_RESPONSE)
+LIST = RequestFormat(admin.LIST_TRANSACTIONS_REQUEST, admin.LIST_TRANSACTIONS_RESPONSE)
+DESCRIBE = RequestFormat(admin.DESCRIBE_TRANSACTIONS_REQUEST, admin.DESCRIBE_TRANSACTIONS_RESPONSE)
+OFFSETS = RequestFormat(list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE)
+GROUPS = RequestFormat(group_admin.LIST_GROUPS_REQUEST, group_admin.LIST_GROUPS_RESPONSE)
+COMMITTED = RequestFormat(
     offset_fetch.OFFSET_FETCH_REQUEST, offset_fetch.OFFSET_FETCH_RESPONSE, NAMES_TOPICS
 )
-SHARE_GROUPS = Question(shares.SHARE_GROUP_DESCRIBE_REQUEST, shares.SHARE_GROUP_DESCRIBE_RESPONSE)
-SHARE_OFFSETS = Question(
+SHARE_GROUPS = RequestFormat(
+    shares.SHARE_GROUP_DESCRIBE_REQUEST, shares.SHARE_GROUP_DESCRIBE_RESPONSE
+)
+SHARE_OFFSETS = RequestFormat(
     share_group_offsets.DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST,
     share_group_offsets.DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE,
 )
-ACLS = Question(acls.DESCRIBE_ACLS_REQUEST, acls.DESCRIBE_ACLS_RESPONSE)
+ACLS = RequestFormat(acls.DESCRIBE_ACLS_REQUEST, acls.DESCRIBE_ACLS_RESPONSE)
 
 
 def error_name(code: int) -> str:
@@ -87,7 +89,7 @@ def _not_seen(kind: str, why: str, names: tuple[str, ...]) -> str:
     return f"{kind} {shown}: {why}"
 
 
-class Led(Value, frozen=True):
+class LedPartition(Value, frozen=True):
     """The leader of a partition, and its leader epoch; -1 means no leader."""
 
     leader: int
@@ -99,7 +101,7 @@ class ClusterNow(Value, frozen=True):
 
     cluster_id: str
     brokers: tuple[tuple[int, str], ...]
-    partitions: dict[str, Led]
+    partitions: dict[str, LedPartition]
     errors: dict[str, str]
 
     def of_topic(self, topic: str) -> tuple[str, ...]:
@@ -115,14 +117,14 @@ def cluster_now(ask: Ask) -> ClusterNow:
     every = ask(ANY_BROKER, METADATA, {"Topics": None, "AllowAutoTopicCreation": False})
     named = tuple({"Name": topic} for topic in (TRANSACTION_STATE, CONSUMER_OFFSETS))
     internal = ask(ANY_BROKER, METADATA, {"Topics": named, "AllowAutoTopicCreation": False})
-    partitions: dict[str, Led] = {}
+    partitions: dict[str, LedPartition] = {}
     errors: dict[str, str] = {}
     for topic in (*every["Topics"], *internal["Topics"]):
         name = topic["Name"] or ""
         if topic["ErrorCode"]:
             errors[name] = error_name(topic["ErrorCode"])
         for each in topic["Partitions"]:
-            led = Led(each["LeaderId"], each.get("LeaderEpoch", -1))
+            led = LedPartition(each["LeaderId"], each.get("LeaderEpoch", -1))
             partitions[f"{name}-{each['PartitionIndex']}"] = led
     brokers = tuple(sorted((b["NodeId"], f"{b['Host']}:{b['Port']}") for b in every["Brokers"]))
     ordered = dict(sorted(partitions.items(), key=lambda each: _order(each[0])))

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from kipviz.core.outside.optional_parts import MissingPart
 from kipviz.messages.wire.codec import Struct, WireError
-from kipviz.messages.wire.question import Question
+from kipviz.messages.wire.question import RequestFormat
 from kipviz.settings.client_configs import SECURITY_PROTOCOL
 from kipviz.watching.admin_queries import ANY_BROKER, NoAnswer
 
@@ -49,7 +49,7 @@ class _Request:
 
     _min_version = _max_version = None
 
-    def __init__(self, question: Question, values: Struct) -> None:
+    def __init__(self, question: RequestFormat, values: Struct) -> None:
         self.name = question.request.name
         self.API_KEY = question.request.key
         self.API_VERSION: int | None = None
@@ -160,7 +160,7 @@ class Connection:
             return f"{servers} refuses this user: {_words(wrong)}"
         return f"cannot attach to {servers}: {_words(wrong)}"
 
-    def ask(self, broker: int, question: Question, values: Struct) -> Struct:
+    def ask(self, broker: int, question: RequestFormat, values: Struct) -> Struct:
         """Send a request to a broker, or to any (ANY_BROKER), and return the answer's fields.
 
         Raises:

@@ -7,8 +7,8 @@ import os
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import is_link, open_link, permalink
 from kipviz.checking.single_run.runs import Run
-from kipviz.course.hand_in import Entry, HandIn, write
-from kipviz.course.judging import Result, judge
+from kipviz.course.hand_in import HandIn, LabClaim, write
+from kipviz.course.judging import RunResult, judge
 from kipviz.course.lab import Lab, lab_named
 from kipviz.lessons.own_story import Story, story
 from kipviz.widgets.lab import stepper_of
@@ -27,7 +27,7 @@ class Exercise:
     def __init__(self, lab: Lab) -> None:
         """Start without hints and without a checked run."""
         self.lab = lab
-        self.checked: Entry | None = None
+        self.checked: LabClaim | None = None
         self._hints = 0
         self._steppers: list[Stepper] = []
 
@@ -64,7 +64,7 @@ class Exercise:
         self._steppers.append(stepper)
         return stepper
 
-    def check(self, answer: Stepper | str) -> Result:
+    def check(self, answer: Stepper | str) -> RunResult:
         """Check a run: which goals it reaches, and which are missing.
 
         Args:
@@ -76,7 +76,7 @@ class Exercise:
         run = _run_of(answer)
         result = judge(self.lab, run)
         try:
-            self.checked = Entry(self.lab.name, result.reached, permalink(run))
+            self.checked = LabClaim(self.lab.name, result.reached, permalink(run))
         except ValueError:
             self.checked = (
                 None  # too long for a line of text: it was checked, and cannot be handed in

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from kipviz.checking.search.interrupted import GoOn
 from kipviz.checking.single_run.runs import Run
-from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.cluster.real.rebuilt_cluster import RebuiltBatch
 from kipviz.core.outside.validation import path as path_given
 from kipviz.core.outside.validation import several
 from kipviz.designs.catalogue import design as design_named
@@ -20,7 +20,7 @@ from kipviz.recordings.decoded.cluster_metadata import (
     partitions_of,
 )
 from kipviz.recordings.decoded.elections import (
-    Decision,
+    LeaderDecision,
     election_times,
     elections_of,
     placements_of,
@@ -132,9 +132,9 @@ def _entries_around(
     most: int,
     topics: Sequence[str],
     topic_ids: Mapping[str, str],
-    decisions: Sequence[Decision],
+    decisions: Sequence[LeaderDecision],
     damages: list[RecordingError],
-) -> tuple[tuple[Entry, ...], int]:
+) -> tuple[tuple[RebuiltBatch, ...], int]:
     """Return what a window has, and how many of its last entries are steps; note damaged batches in `damages`."""
     # A window needs numpy, which a page lacks; whole logs do not.
     from kipviz.recordings.files.log_window import window_at

@@ -6,10 +6,12 @@ import pytest
 
 from kipviz.checking.single_run.runs import labels, load, save
 from kipviz.checking.timed.axes import LIMIT, LOCK, TIMEOUT, WORK, Axis, BadLandscape
-from kipviz.checking.timed.landscape import Landscape, Question, landscape
+from kipviz.checking.timed.landscape import Landscape, LandscapeQuestion, landscape
 from kipviz.views.measures.landscape import landscape_page
 
-QUESTION = Question(down=Axis(LOCK, (10_000, 30_000)), across=Axis(TIMEOUT, (5_000, 60_000)))
+QUESTION = LandscapeQuestion(
+    down=Axis(LOCK, (10_000, 30_000)), across=Axis(TIMEOUT, (5_000, 60_000))
+)
 
 
 @pytest.fixture(scope="module")
@@ -124,14 +126,16 @@ def test_whoever_stops_it_keeps_the_cells_so_far() -> None:
         (QUESTION.but(designs=()), "name at least one design"),
     ],
 )
-def test_what_is_no_grid_is_refused_in_one_sentence(question: Question, sentence: str) -> None:
+def test_what_is_no_grid_is_refused_in_one_sentence(
+    question: LandscapeQuestion, sentence: str
+) -> None:
     with pytest.raises(BadLandscape, match=sentence):
         next(landscape(question))
 
 
 def test_any_two_settings_that_make_a_difference_can_be_the_axes() -> None:
     work = Axis(WORK, (1_000, 20_000))
-    asked = Question(designs=("finding-D",), down=Axis(LIMIT, (2, 5)), across=work)
+    asked = LandscapeQuestion(designs=("finding-D",), down=Axis(LIMIT, (2, 5)), across=work)
     asked = asked.but(fixed=("group.share.record.lock.duration.ms=10000",))
     found = Landscape(asked, tuple(landscape(asked)))
     assert verdicts(found, "finding-D") == {

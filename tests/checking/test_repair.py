@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.judging.repair import Question, Repair, repair
+from kipviz.checking.judging.repair import Repair, RepairQuestion, repair
 from kipviz.checking.judging.verdicts import BREAKS, HOLDS, NOT_DECIDED, judge
 
 SMALL = "kip-1289-small"
@@ -16,7 +16,7 @@ SMALL = "kip-1289-small"
 @pytest.fixture(scope="module")
 def expiring() -> Repair:
     """As written, where a lock may run out early: two decisions are needed."""
-    return repair(Question(SMALL, "as-written", faults=budget_of("expire_lock=1")))
+    return repair(RepairQuestion(SMALL, "as-written", faults=budget_of("expire_lock=1")))
 
 
 def test_the_smallest_set_that_repairs_the_text_is_found(expiring: Repair) -> None:
@@ -51,14 +51,14 @@ def test_a_repair_was_searched_to_its_end_and_what_breaks_has_a_run_of_its_own(
 
 
 def test_a_design_that_keeps_its_promises_has_nothing_to_repair() -> None:
-    found = repair(Question(SMALL, "finding-D", promises=("one owner",)))
+    found = repair(RepairQuestion(SMALL, "finding-D", promises=("one owner",)))
     assert [each.verdict for each in found.attempts] == [HOLDS]
     assert found.repairs == ()
     assert found.sentence.endswith("there is nothing to repair.")
 
 
 def test_what_only_larger_sets_repair_is_said_with_how_far_was_tried() -> None:
-    asked = Question(SMALL, "as-written", faults=budget_of("expire_lock=1"), decisions_max=1)
+    asked = RepairQuestion(SMALL, "as-written", faults=budget_of("expire_lock=1"), decisions_max=1)
     found = repair(asked)
     assert found.repairs == ()
     assert found.sentence == (
@@ -67,7 +67,7 @@ def test_what_only_larger_sets_repair_is_said_with_how_far_was_tried() -> None:
 
 
 def test_a_search_that_came_to_its_limit_repairs_nothing() -> None:
-    found = repair(Question(SMALL, "finding-A", decisions_max=1, states_max=100))
+    found = repair(RepairQuestion(SMALL, "finding-A", decisions_max=1, states_max=100))
     assert found.repairs == ()
     assert found.undecided
     assert found.undecided[0].verdict == NOT_DECIDED
@@ -75,7 +75,7 @@ def test_a_search_that_came_to_its_limit_repairs_nothing() -> None:
 
 
 def test_who_stops_it_keeps_what_was_tried() -> None:
-    asked = Question(SMALL, "as-written", faults=budget_of("expire_lock=1"))
+    asked = RepairQuestion(SMALL, "as-written", faults=budget_of("expire_lock=1"))
     told = []
 
     def three(design: str, states: int, depth: int) -> bool:
@@ -92,17 +92,17 @@ def test_who_stops_it_keeps_what_was_tried() -> None:
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        (Question("none", "as-written"), "there is no scenario 'none'"),
-        (Question(SMALL, "none"), "there is no design 'none'"),
-        (Question(SMALL, "as-written", "none"), "there is no design 'none'"),
-        (Question(SMALL, "as-written", promises=("none",)), "none"),
+        (RepairQuestion("none", "as-written"), "there is no scenario 'none'"),
+        (RepairQuestion(SMALL, "none"), "there is no design 'none'"),
+        (RepairQuestion(SMALL, "as-written", "none"), "there is no design 'none'"),
+        (RepairQuestion(SMALL, "as-written", promises=("none",)), "none"),
         (
-            Question(SMALL, "as-written", decisions_max=0),
+            RepairQuestion(SMALL, "as-written", decisions_max=0),
             "decisions_max must be a whole number of at least 1",
         ),
     ],
 )
-def test_a_word_that_names_nothing_is_one_sentence(question: Question, words: str) -> None:
+def test_a_word_that_names_nothing_is_one_sentence(question: RepairQuestion, words: str) -> None:
     with pytest.raises(ValueError, match=words) as wrong:
         repair(question)
     assert "\n" not in str(wrong.value)
@@ -110,12 +110,12 @@ def test_a_word_that_names_nothing_is_one_sentence(question: Question, words: st
 
 def test_decisions_of_several_designs_and_all_options_are_tried_and_named_with_their_option():
     lock = budget_of("expire_lock=1")
-    several = Question(SMALL, "finding-D", "repaired, finding-I", lock, decisions_max=1)
+    several = RepairQuestion(SMALL, "finding-D", "repaired, finding-I", lock, decisions_max=1)
     assert set(several.slots()) == {"lock_expiry=pinned_until_marker", "marker_epoch=equal"}
     found = repair(several)
     assert [each.slots for each in found.repairs] == [("lock_expiry=pinned_until_marker",)]
     assert "lock_expiry=pinned_until_marker repairs finding-D" in found.sentence
-    whole = Question(SMALL, "finding-D", "any", lock)
+    whole = RepairQuestion(SMALL, "finding-D", "any", lock)
     assert "lock_expiry=back_to_acquired" in whole.slots()
     assert "lock_expiry=back_to_available" not in whole.slots()
     assert whole.fill(("lock_expiry=noticed_by_nobody",)).option("lock_expiry").name == (
@@ -126,7 +126,7 @@ def test_decisions_of_several_designs_and_all_options_are_tried_and_named_with_t
 
 @pytest.mark.thorough
 def test_every_single_option_that_repairs_is_found_when_all_are_tried():
-    asked = Question(SMALL, "finding-D", "any", budget_of("expire_lock=1"), decisions_max=1)
+    asked = RepairQuestion(SMALL, "finding-D", "any", budget_of("expire_lock=1"), decisions_max=1)
     found = repair(asked)
     assert found.whole
     assert ("lock_expiry=pinned_until_marker",) in [each.slots for each in found.repairs]

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.judging.verdicts import BREAKS, Judged, judge, property_named
+from kipviz.checking.judging.verdicts import BREAKS, DesignVerdicts, judge, property_named
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.saving_decisions import NOT_SEARCHED, decisions, under
@@ -23,13 +23,13 @@ SMALL = "kip-1289-small"
 
 
 @pytest.fixture(scope="module")
-def row() -> Judged:
+def row() -> DesignVerdicts:
     """Every promise under finding D, with a lock that runs out."""
     return judge(SMALL, "finding-D", budget_of("expire_lock=1"))
 
 
 @pytest.fixture(scope="module")
-def expired(row: Judged) -> Breaking:
+def expired(row: DesignVerdicts) -> Breaking:
     """The lock of a staged record runs out after its transaction was committed."""
     return render_run(row, row.cell("atomic"))
 
@@ -53,7 +53,7 @@ def test_a_break_without_an_accident_names_an_ordinary_step_and_says_so() -> Non
 
 
 def test_the_run_without_the_step_stands_beside_as_a_branch_that_keeps_the_promise(
-    row: Judged, expired: Breaking
+    row: DesignVerdicts, expired: Breaking
 ) -> None:
     cell = row.cell("staged waits")
     # The run goes on behind the break, so that there is something to do without the step.

@@ -12,7 +12,7 @@ from kipviz.cluster.specs.spec import BadSpec, ClusterSpec
 from kipviz.messages.events import RecordsMoved
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
-from kipviz.views.reasons.beliefs import Heard, beliefs
+from kipviz.views.reasons.beliefs import RememberedResponses, beliefs
 from tests.scenarios.story import nodes, play_once
 
 STORY = "kip-1289-flink-shuffle"
@@ -47,7 +47,7 @@ def test_the_beliefs_have_a_row_for_each_member_of_the_process() -> None:
         for node in nodes(trace)
         if node.world.applications["app-1"].others["M9"].current_fetch.batch
     )
-    names = [row.topic for row in beliefs(spec.applications[0], world, Heard())]
+    names = [row.topic for row in beliefs(spec.applications[0], world, RememberedResponses())]
     assert [n for n in names if n.startswith("records held")] == [
         "records held by M1",
         "records held by M9",

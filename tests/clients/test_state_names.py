@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.groups import consumer_coordinator, consumer_membership
-from kipviz.clients.rules import Entry
+from kipviz.clients.rules import ThreadEntry
 from kipviz.clients.transactions.producer_state import ProducerState
 
 # TransactionManager.State
@@ -32,4 +32,4 @@ def test_a_client_s_states_are_named_as_kafka_names_them(states, names):
 
 
 def test_a_thread_s_call_on_a_session_is_let_in_or_not_in_words():
-    assert [each.value for each in Entry] == ["enters", "waits", "looks", "is refused"]
+    assert [each.value for each in ThreadEntry] == ["enters", "waits", "looks", "is refused"]

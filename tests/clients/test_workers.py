@@ -10,7 +10,7 @@ from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.clients import workers
 from kipviz.clients.application import IDLE, THROUGH, Call
-from kipviz.clients.rules import Entry
+from kipviz.clients.rules import ThreadEntry
 from kipviz.clients.sessions import session_threads
 from kipviz.clients.thread import step, why_no_step
 from kipviz.clients.throwing.client_errors import WorkerBusy
@@ -98,10 +98,10 @@ def busy():
 @pytest.mark.parametrize(
     ("option", "call", "send"),
     [
-        ("one_lock_for_all", Entry.ENTERS, Entry.ENTERS),
-        ("a_lock_in_the_session", Entry.ENTERS, Entry.LOOKS),
-        ("held_until_it_returns", Entry.WAITS, Entry.WAITS),
-        ("one_thread_at_a_time", Entry.REFUSED, Entry.REFUSED),
+        ("one_lock_for_all", ThreadEntry.ENTERS, ThreadEntry.ENTERS),
+        ("a_lock_in_the_session", ThreadEntry.ENTERS, ThreadEntry.LOOKS),
+        ("held_until_it_returns", ThreadEntry.WAITS, ThreadEntry.WAITS),
+        ("one_thread_at_a_time", ThreadEntry.REFUSED, ThreadEntry.REFUSED),
     ],
 )
 def test_what_a_call_finds_while_another_thread_is_in_one(option, call, send):
@@ -110,8 +110,10 @@ def test_what_a_call_finds_while_another_thread_is_in_one(option, call, send):
     assert session_threads.entry(me, me.program[5], rules) is call
     assert session_threads.entry(me, me.program[4], rules) is send
     idle = me.but(workers=(me.workers[0].but(ended=THROUGH, waiting=False),))
-    assert session_threads.entry(idle, me.program[4], rules) is Entry.ENTERS
-    assert session_threads.entry(me, me.program[3], rules) is Entry.ENTERS  # poll() is no session's
+    assert session_threads.entry(idle, me.program[4], rules) is ThreadEntry.ENTERS
+    assert (
+        session_threads.entry(me, me.program[3], rules) is ThreadEntry.ENTERS
+    )  # poll() is no session's
 
 
 def test_a_call_that_has_to_wait_is_made_when_the_other_one_is_over():

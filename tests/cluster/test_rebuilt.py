@@ -8,8 +8,8 @@ from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.real.rebuilt_cluster import (
     GONE,
-    Entry,
     PassedOver,
+    RebuiltBatch,
     _groups,
     _remove_marked,
     _transactions,
@@ -23,8 +23,10 @@ from kipviz.records.transaction_state import TransactionRecord, TransactionState
 OFFSETS, STATE = "__consumer_offsets-0", "__transaction_state-0"
 
 
-def entry(partition: str, *records, base: int = 0, gone: tuple[str, ...] = (), **batch) -> Entry:
-    return Entry(partition, Batch(base, records, **batch), 0, "10:00:00", gone)
+def entry(
+    partition: str, *records, base: int = 0, gone: tuple[str, ...] = (), **batch
+) -> RebuiltBatch:
+    return RebuiltBatch(partition, Batch(base, records, **batch), 0, "10:00:00", gone)
 
 
 def test_an_offset_keeps_its_place_when_records_before_it_say_nothing():

@@ -23,7 +23,7 @@ from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AcknowledgementsCompleted, MessageSent
 from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch, ShareFetchResponse
-from kipviz.properties.expectations import NoWaitForOneself, Seen
+from kipviz.properties.expectations import ExpectationState, NoWaitForOneself
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
@@ -293,9 +293,11 @@ def test_a_member_whose_fetch_of_a_session_waits_does_not_hold_records_of_it() -
     )
     expected = NoWaitForOneself()
     event = MessageSent("app-1/consumer", 5, "request", fetches("M1", 1, "src-0", 1))
-    assert expected.breaks(Seen(), event, world) == ""
+    assert expected.breaks(ExpectationState(), event, world) == ""
     name, share = next((k, s) for k, s in leader.shares.items() if s.partition == "src-1")
     held = share.but(records=Table.of({200: InFlight(RecordState.ACQUIRED, 1, "M1", 200)}))
     changed = leader.but(shares=leader.shares.set(name, held))
-    found = expected.breaks(Seen(), event, world.but(roles=world.roles.set(key, changed)))
+    found = expected.breaks(
+        ExpectationState(), event, world.but(roles=world.roles.set(key, changed))
+    )
     assert "src-1@200 is ACQUIRED by M1" in found

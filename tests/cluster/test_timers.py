@@ -35,7 +35,7 @@ from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.core.scheduler import Scheduler
 from kipviz.core.traces.trace import Trace
-from kipviz.core.values import Written
+from kipviz.core.values import TextValue
 from kipviz.designs.catalogue import design
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.logs.producing import Fetch
@@ -58,7 +58,7 @@ def model_of(story: str, faults: str, *settings: str, name: str = "") -> Cluster
 
 def render_place(place: tuple[object, ...]) -> str:
     """What a deadline is of, in words."""
-    return " ".join(each.text if isinstance(each, Written) else str(each) for each in place)
+    return " ".join(each.text if isinstance(each, TextValue) else str(each) for each in place)
 
 
 def running(world: World, kind: str, holds: str = "") -> list[Deadline]:

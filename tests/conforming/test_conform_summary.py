@@ -6,16 +6,16 @@ import pytest
 
 from kipviz.command.main import main
 from kipviz.conforming import rounds
-from kipviz.conforming.judging import Judged
+from kipviz.conforming.judging import JudgedRound
 from kipviz.conforming.plain_client import Lost
 from kipviz.conforming.real_cluster import files_in
 from kipviz.conforming.rounds import Round
 from kipviz.recordings.judging.report import Report
-from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer
 
 SAID = (("error", "NONE"),)
-ACCEPTED = Asked(0, "END_TXN", "p0-x", SAID, (SAID,))
-DOUBTED = Asked(1, "PRODUCE", "p0-orders-0", SAID, (), doubt="no evidence")
+ACCEPTED = ComparedAnswer(0, "END_TXN", "p0-x", SAID, (SAID,))
+DOUBTED = ComparedAnswer(1, "PRODUCE", "p0-orders-0", SAID, (), doubt="no evidence")
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def plays(monkeypatch, *lost):
     def play_round(jars, home, programs, *_):
         if programs[0].seed in lost:
             raise Lost("no answer within 30 s")
-        judged = Judged(Report(2, (ACCEPTED, DOUBTED), (), (), ()), {}, {}, None)
+        judged = JudgedRound(Report(2, (ACCEPTED, DOUBTED), (), (), ()), {}, {}, None)
         return Round(tuple(programs), len(programs), judged, {})
 
     monkeypatch.setattr(rounds, "play_round", play_round)
@@ -57,7 +57,7 @@ def test_a_round_whose_broker_is_lost_costs_itself_only(jars, monkeypatch, capsy
     assert told["doubts"] == {"PRODUCE, no evidence": 1}
 
 
-REFUSED = Asked(2, "END_TXN", "p1-x", SAID, ())
+REFUSED = ComparedAnswer(2, "END_TXN", "p1-x", SAID, ())
 
 
 def refuses(monkeypatch, *, again):
@@ -71,7 +71,7 @@ def refuses(monkeypatch, *, again):
         alone = len(programs) == 1
         refused = (REFUSED,) if again or not alone else ()
         report = Report(2, (ACCEPTED, *refused), (), (), ())
-        judged = Judged(report, {"p0" if alone else "p1": refused}, {2: ("p1-a", 3)}, None)
+        judged = JudgedRound(report, {"p0" if alone else "p1": refused}, {2: ("p1-a", 3)}, None)
         return Round(tuple(programs), len(programs), judged, {("p1-a", 3): 0})
 
     monkeypatch.setattr(rounds, "play_round", play_round)

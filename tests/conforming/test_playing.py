@@ -6,7 +6,7 @@ import kipviz
 from kipviz.conforming.asking import Names, topic_of
 from kipviz.conforming.plain_client import Lost, PlainClient
 from kipviz.conforming.playing import Playing
-from kipviz.conforming.programs import Step, program
+from kipviz.conforming.programs import ClientStep, program
 from kipviz.conforming.questions import OLD
 from kipviz.serving.served_spec import cluster_of
 
@@ -44,7 +44,9 @@ def play_program(server, made):
 
 
 def of(*steps, **more):
-    return program(1).but(steps=tuple(Step(*each) for each in steps), old=(), shared=False, **more)
+    return program(1).but(
+        steps=tuple(ClientStep(*each) for each in steps), old=(), shared=False, **more
+    )
 
 
 def without(made, client, does=""):
@@ -93,7 +95,11 @@ def test_what_is_at_once_is_sent_before_the_answer_to_the_step_before(server):
         def connect(self, node, client_id, numbers):
             return Noting(self.ports[node], client_id, numbers)
 
-    steps = (Step("a", "init", ("new",)), Step("b", "plain", ("0",), True), Step("o", "list"))
+    steps = (
+        ClientStep("a", "init", ("new",)),
+        ClientStep("b", "plain", ("0",), True),
+        ClientStep("o", "list"),
+    )
     made = program(1).but(steps=steps, old=(), shared=False)
     names = Names(PREFIX, dict(server._spec.topic_ids)[topic_of(PREFIX)])
     Playing(made, names, Noted(server)).play()

@@ -2,7 +2,14 @@
 
 import pytest
 
-from kipviz.conforming.programs import DISTURBANCES, KINDS, Step, encode_program, program, read
+from kipviz.conforming.programs import (
+    DISTURBANCES,
+    KINDS,
+    ClientStep,
+    encode_program,
+    program,
+    read,
+)
 
 
 def test_a_seed_gives_the_same_program_everywhere():
@@ -43,7 +50,7 @@ def test_no_program_kills_more_than_one_broker_and_few_kill_one():
 
 def test_only_a_cluster_of_several_brokers_is_disturbed():
     with pytest.raises(ValueError, match="this is not a step of a program: o move 0"):
-        read(encode_program(program(1).but(steps=(Step("o", "move", ("0",)),))))
+        read(encode_program(program(1).but(steps=(ClientStep("o", "move", ("0",)),))))
     with pytest.raises(ValueError, match="a program is for 1 or 3 brokers"):
         read(encode_program(program(1).but(brokers=2)))
 
@@ -51,10 +58,10 @@ def test_only_a_cluster_of_several_brokers_is_disturbed():
 @pytest.mark.parametrize(
     ("steps", "said"),
     [
-        ((Step("a", "fly"),), "this is not a step of a program: a fly"),
-        ((Step("r", "init", ("new",)),), "this is not a step of a program: r init new"),
-        ((Step("a", "end", ("now",)),), "this is not a step of a program: a end now"),
-        ((Step("a", "end", ("now", "maybe")),), "not 'maybe'"),
+        ((ClientStep("a", "fly"),), "this is not a step of a program: a fly"),
+        ((ClientStep("r", "init", ("new",)),), "this is not a step of a program: r init new"),
+        ((ClientStep("a", "end", ("now",)),), "this is not a step of a program: a end now"),
+        ((ClientStep("a", "end", ("now", "maybe")),), "not 'maybe'"),
     ],
 )
 def test_what_is_no_step_is_refused_in_one_sentence(steps, said):

@@ -17,7 +17,7 @@ from kipviz.command.main import main
 from kipviz.conforming.asking import Names, topic_of
 from kipviz.conforming.plain_client import PlainClient
 from kipviz.conforming.playing import Playing
-from kipviz.conforming.programs import Program, Step, program
+from kipviz.conforming.programs import ClientStep, Program, program
 from kipviz.conforming.real_cluster import CannotStart, RealCluster, _free_port, release_of
 from kipviz.conforming.rounds import play_round
 from kipviz.recordings.files.request_log import exchanges_in
@@ -46,7 +46,7 @@ def test_a_program_is_played_at_a_real_broker_and_every_answer_is_accepted(relea
 
 def test_a_real_broker_is_watched(release, tmp_path, capsys):
     told = ("a init new", "a add now 0", "a produce now 0 next", "a stage now 0")
-    made = (Step(*words[:2], tuple(words[2:])) for words in map(str.split, told))
+    made = (ClientStep(*words[:2], tuple(words[2:])) for words in map(str.split, told))
     topic = topic_of("p0")
     with RealCluster(JARS, tmp_path) as cluster:
         names = Names("p0", cluster.create([topic])[topic])
@@ -144,7 +144,7 @@ def test_a_watch_comes_in_by_tls_and_a_password_and_only_reads(secured, tmp_path
     cluster, servers, properties = secured
     topic = topic_of("p0")
     told = ("a init new", "a add now 0", "a produce now 0 next", "a stage now 0", "s share-join")
-    made = (Step(*words[:2], tuple(words[2:])) for words in map(str.split, told))
+    made = (ClientStep(*words[:2], tuple(words[2:])) for words in map(str.split, told))
     names = Names("p0", cluster.create([topic])[topic])
     Playing(Program(0, tuple(made), ("a",)), names, cluster).play()
     watch = ["watch", "--bootstrap-server", servers, "--once", "--json", "--command-config"]
@@ -182,8 +182,8 @@ def ssl_certificate_of_somebody_else(tmp_path):
 @pytest.mark.slow
 def test_three_brokers_are_played_at_while_leaders_move_and_one_is_killed(release, tmp_path):
     made = program(7, 24, brokers=3)
-    moves = [Step("o", "move", (place,)) for place in ("transaction", "group", "0")]
-    steps = (*made.steps[:10], *moves, *made.steps[10:18], Step("o", "kill", ("0",)))
+    moves = [ClientStep("o", "move", (place,)) for place in ("transaction", "group", "0")]
+    steps = (*made.steps[:10], *moves, *made.steps[10:18], ClientStep("o", "kill", ("0",)))
     found = play_round(JARS, tmp_path, [made.but(steps=(*steps, *made.steps[18:]))], lambda _: None)
     assert found.played == 1
     assert found.judged.refused == {}

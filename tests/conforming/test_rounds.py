@@ -2,16 +2,16 @@
 
 import pytest
 
-from kipviz.conforming.programs import Step, program
+from kipviz.conforming.programs import ClientStep, program
 from kipviz.conforming.real_cluster import CannotStart, release_of
 from kipviz.conforming.rounds import ATTEMPTS_MAX, Refusal, shrink
-from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer
 
-COMMIT, JOIN = Step("a", "end", ("now", "commit")), Step("m", "join")
+COMMIT, JOIN = ClientStep("a", "end", ("now", "commit")), ClientStep("m", "join")
 
 
 def make_asked(api="END_TXN", error="NONE"):
-    return Asked(0, api, "x", (("error", error),), ())
+    return ComparedAnswer(0, api, "x", (("error", error),), ())
 
 
 def broker(needed, *, other=None):

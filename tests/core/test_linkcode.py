@@ -17,9 +17,9 @@ from kipviz.core.links.link import (
     CursorMark,
     Leg,
     Link,
+    LinkStep,
     Part,
     SumOfMarks,
-    Taken,
     join_branches,
     link_of,
 )
@@ -65,7 +65,7 @@ def test_a_link_of_the_first_format_says_the_same_choices(head, chain, mark):
     assert old.witness == CursorMark(mark)
     assert [part.at for part in old.parts] == [part.at for part in new.parts]
     for part, leg in zip(old.parts, legs, strict=True):
-        assert part.taken == tuple(Taken(pick, after[0] >> 4) for pick, after in leg.steps)
+        assert part.taken == tuple(LinkStep(pick, after[0] >> 4) for pick, after in leg.steps)
 
 
 def broken_at(text, at, other):
@@ -175,7 +175,7 @@ def bits() -> BitWriter:
 def test_a_link_made_by_hand_is_read():
     made = bits().number(0).number(0).number(1).number(0).bits(0, 3).rice(0, 0).bits(2, 2)
     link = read(seal(made.data()))
-    assert link == Link("h", 0, 1, (Part(0, (Taken(0, 2),)),), SumOfMarks(5))
+    assert link == Link("h", 0, 1, (Part(0, (LinkStep(0, 2),)),), SumOfMarks(5))
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ FIRST_HEAD, MARK, ONE_STEP = first_text("h") + b"\x00", bytes(8), b"\x00\x01\x00
 
 def test_a_first_link_made_by_hand_is_read():
     made = read(first_sealed(FIRST_HEAD, MARK, ONE_STEP, b"\x00\x00"))
-    assert made == Link("h", 0, 0, (Part(0, (Taken(0, 0),)),), CursorMark(MARK), 4)
+    assert made == Link("h", 0, 0, (Part(0, (LinkStep(0, 0),)),), CursorMark(MARK), 4)
 
 
 @pytest.mark.parametrize(

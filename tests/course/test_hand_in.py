@@ -11,7 +11,7 @@ import pytest
 
 import kipviz
 from kipviz.command.main import main
-from kipviz.course.hand_in import BadHandIn, Entry, HandIn, read, read_folder, write
+from kipviz.course.hand_in import BadHandIn, HandIn, LabClaim, read, read_folder, write
 from kipviz.course.handout import build
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +52,7 @@ def test_a_folder_is_read_into_a_table_and_false_claims_are_shown(tmp_path, exer
     link = kipviz.permalink(kipviz.lab("repair-the-lock").open())
     (tmp_path / "a.txt").write_text(line)
     (tmp_path / "b.txt").write_text(
-        write(HandIn("b", 1, 1, (Entry("repair-the-lock", 2, link), Entry("nolab", 1, link))))
+        write(HandIn("b", 1, 1, (LabClaim("repair-the-lock", 2, link), LabClaim("nolab", 1, link))))
     )
     (tmp_path / "c.txt").write_text(line[:60])
     (tmp_path / "notes.md").write_text("nothing")
@@ -137,7 +137,10 @@ def test_numbers_that_nobody_can_reach_are_refused():
     for given, why in (
         (HandIn("a", 5, 99, ()), "a hand-in cannot have 99 right answers out of 5"),
         (HandIn("a", -1, -1, ()), "a hand-in cannot have -1 right answers out of -1"),
-        (HandIn("a", 0, 0, (Entry("deliver-twice", -3, ""),)), "a hand-in cannot have -3 goals of"),
+        (
+            HandIn("a", 0, 0, (LabClaim("deliver-twice", -3, ""),)),
+            "a hand-in cannot have -3 goals of",
+        ),
     ):
         data = msgspec.json.encode(given)
         text = urlsafe_b64encode(zlib.compress(data, 9)).decode().rstrip("=")

@@ -146,7 +146,7 @@ def answers() -> None:
     """What a served cluster answers to one look: open transactions, offsets that are not stable, a share group."""
     from kipviz.clients.operators.operator_commands import SERVERS
     from kipviz.messages.wire.codec import Struct, encode
-    from kipviz.messages.wire.question import Question
+    from kipviz.messages.wire.question import RequestFormat
     from kipviz.serving.serve import Server
     from kipviz.watching.cluster_query import look
     from tests.watching.wire import attach, busy
@@ -155,7 +155,7 @@ def answers() -> None:
     with Server(design_name="kafka-tv1") as served, attach(served) as (ask, wire):
         busy(served, ask, wire)
 
-        def note_answer(broker: int, question: Question, values: Struct) -> Struct:
+        def note_answer(broker: int, question: RequestFormat, values: Struct) -> Struct:
             told = ask(broker, question, values)
             version = question.versions[1]
             data = encode(question.response, version, told).data.hex()

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from kipviz.core.outside.printable import escape_line
-from kipviz.course.hand_in import PREFIX, Entry, HandIn, read_folder, write
+from kipviz.course.hand_in import PREFIX, HandIn, LabClaim, read_folder, write
 from kipviz.course.lab import labs
 from kipviz.messages.wire.codec import Struct, WireError, decode, encode
-from kipviz.messages.wire.question import Question
+from kipviz.messages.wire.question import RequestFormat
 from kipviz.scenarios.documents.bad_story import Wrong
 from kipviz.scenarios.documents.python_program import read_python
 from kipviz.watching.admin_queries import NoAnswer
@@ -36,7 +36,7 @@ NOW_MS = 1_800_000_000_000
 @cache
 def _hand_in() -> dict[str, Any]:
     links = (PLACE / "links.txt").read_text(encoding="ascii").split()
-    entries = tuple(Entry(lab.name, 1, link) for lab, link in zip(labs(), links, strict=False))
+    entries = tuple(LabClaim(lab.name, 1, link) for lab, link in zip(labs(), links, strict=False))
     line = write(HandIn("Kim", 8, 5, entries))
     found: dict[str, Any] = json.loads(zlib.decompress(_decode_base64(line.split(".")[1])))
     return found
@@ -196,7 +196,7 @@ def _read_cluster(data: bytes, _: Path) -> object:
     answers = json.loads(data)
     asked = count()
 
-    def ask(_: int, question: Question, __: Struct) -> Struct:
+    def ask(_: int, question: RequestFormat, __: Struct) -> Struct:
         mine = [each for each in answers if each["message"] == question.response.name]
         if not mine or next(asked) > 200:
             raise NoAnswer("no answer within 10 s")

@@ -13,7 +13,7 @@ import struct
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kipviz.recordings.decoded.elections import Decision, brokers_of
+from kipviz.recordings.decoded.elections import LeaderDecision, brokers_of
 from kipviz.recordings.recorded import WIRE, Recording, load_recording
 from kipviz.recordings.request_context.evidence import of_recording
 from kipviz.records.placement import topic_of
@@ -86,7 +86,7 @@ def _metadata(
         (begun, _record(CONFIG, bytes([OF_TOPIC]) + _text(name) + MIN_ISR + _text(str(least))))
         for name, least in min_insync_replicas
     ]
-    latest: dict[str, Decision] = {}
+    latest: dict[str, LeaderDecision] = {}
     for each in recording.decisions:
         place = struct.pack(">i", int(each.partition.rpartition("-")[2]))
         place += _uuid(ids[topic_of(each.partition)])

@@ -10,7 +10,7 @@ import pytest
 from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer
 from kipviz.recordings.request_context.arrival import as_early, as_written, span_of, with_earliest
 from kipviz.recordings.request_context.evidence import Evidence, of_broker, of_recording
 from tests.recordings.whole_folder import unpack_folder
@@ -33,7 +33,7 @@ def line(received: int, answered: int, thread: str = "0", **more: object) -> Exc
     )
 
 
-def list_refused(evidence: Evidence) -> list[Asked]:
+def list_refused(evidence: Evidence) -> list[ComparedAnswer]:
     return [each for each in Acceptor(evidence).compare_all() if not each.accepted]
 
 

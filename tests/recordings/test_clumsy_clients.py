@@ -23,8 +23,8 @@ from kipviz.recordings.judging.inconclusive import REMEMBERED
 from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.possible_worlds import coordinator_memory
 from kipviz.recordings.possible_worlds.verification_memory import VerificationMemory
-from kipviz.recordings.replayed_roles.answer_text import Asked
-from kipviz.recordings.request_context.handmade_requests import Sent
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer
+from kipviz.recordings.request_context.handmade_requests import RequestBatch
 from tests.recordings.unpacked import FOLDERS, unpack
 
 RECORDED = FOLDERS / "clumsy-4.4.0.zip"
@@ -44,7 +44,9 @@ def evidence(folder):
     who = (told.response["producerId"], told.response["producerEpoch"])
     sent = (((OLD_CLIENT, number), sequence) for number, sequence in ((2, 0), (4, 1)))
     return found.but(
-        sent=tuple(Sent(which, "p3-orders-0", *who, sequence, ("x",)) for which, sequence in sent)
+        sent=tuple(
+            RequestBatch(which, "p3-orders-0", *who, sequence, ("x",)) for which, sequence in sent
+        )
     )
 
 
@@ -146,7 +148,7 @@ def test_what_members_of_a_share_group_are_told_is_changed_too_and_the_group_fol
 
 
 def test_a_mutant_that_is_accepted_has_a_reason(evidence, monkeypatch):
-    told = Asked(0, "PRODUCE", "p0-orders-0", (), ((),))
+    told = ComparedAnswer(0, "PRODUCE", "p0-orders-0", (), ((),))
     monkeypatch.setattr(mutation, "_judge_changed", lambda *_: (told,))
     mutants = mutants_of(evidence, 20, lambda: True)
     assert sum(count for *_, count in mutants.accepted) == mutants.asked

@@ -9,7 +9,7 @@ from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions.admin import DescribeTransactions
 from kipviz.messages.transactions.transactions import EndTxn
-from kipviz.recordings.decoded.elections import Decision
+from kipviz.recordings.decoded.elections import LeaderDecision
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.possible_worlds import coordinator_memory
 from kipviz.recordings.possible_worlds.coordinator_memory import (
@@ -102,7 +102,7 @@ def test_a_coordinator_elected_after_a_completion_reads_it_in_its_log(acceptor):
     place, ms, name, asked = find_completion(acceptor)
     home = acceptor.logs.entries[place].partition
     for moved, found in ((ms + 5, -1), (ms + 15, place)):
-        decision = Decision(home, 2, 1, (1, 2), (1, 2), moved)
+        decision = LeaderDecision(home, 2, 1, (1, 2), (1, 2), moved)
         transitions = Transitions((), acceptor.logs.entries, (decision,))
         assert transitions.may_be_pending(name, place + 1, asked) == found
 

@@ -18,7 +18,7 @@ from kipviz.recordings.judging.inconclusive import (
 )
 from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.recorded import Exchange, plain
-from kipviz.recordings.replayed_roles.answer_text import Asked, error_name
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer, error_name
 from kipviz.recordings.replayed_roles.fetching import OF_REPLICA
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
 
@@ -163,7 +163,7 @@ def test_a_group_that_is_upgraded_online_cannot_be_judged_from_then_on() -> None
 
 
 def test_refused_answers_that_share_a_subject_follow_from_the_first_of_them() -> None:
-    a, b, c, d = (Asked(n, "FETCH", f"p{n}", (("error", "NONE"),), ()) for n in range(4))
+    a, b, c, d = (ComparedAnswer(n, "FETCH", f"p{n}", (("error", "NONE"),), ()) for n in range(4))
     shared = {
         a: frozenset({("share session", "m1"), ("share-partition", "s-0")}),
         b: frozenset({("producer", "tx")}),

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.cluster.real.rebuilt_cluster import RebuiltBatch
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.recordings.decoded.elections import (
     FOR_EVER,
     LEARNS_MS,
-    Decision,
+    LeaderDecision,
     brokers_of,
     election_times,
     list_known,
@@ -24,7 +24,7 @@ from kipviz.recordings.decoded.producer_id_blocks import BLOCK, GivenIds
 from kipviz.recordings.followed_members.share_answer_text import at_broker
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange, Recording, load_recording
-from kipviz.recordings.replayed_roles.fetching import MARKS, Read, Reading, refusal_of
+from kipviz.recordings.replayed_roles.fetching import MARKS, FetchedPartition, Reading, refusal_of
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
 from kipviz.records.batches import Batch, DataRecord
@@ -42,8 +42,8 @@ SHARES = "share-leader-move"
 OUTPUT = "output-A-0"
 
 
-def decision(at_ms: int, leader: int, epoch: int, *isr: int) -> Decision:
-    return Decision(OUTPUT, leader, epoch, (1, 2, 3), isr or (1, 2, 3), at_ms)
+def decision(at_ms: int, leader: int, epoch: int, *isr: int) -> LeaderDecision:
+    return LeaderDecision(OUTPUT, leader, epoch, (1, 2, 3), isr or (1, 2, 3), at_ms)
 
 
 MADE, MOVED, SHRUNK = decision(0, 1, 0), decision(5_000, 2, 1), decision(9_000, 2, 1, 2)
@@ -64,8 +64,8 @@ def test_a_broker_learns_of_a_decision_when_it_was_made_or_a_moment_later() -> N
 def test_an_elected_leader_may_read_its_log_until_it_writes_to_it_or_another_one_is_elected() -> (
     None
 ):
-    def make_entry(at_ms: int, offset: int, epoch: int) -> Entry:
-        return Entry(
+    def make_entry(at_ms: int, offset: int, epoch: int) -> RebuiltBatch:
+        return RebuiltBatch(
             OUTPUT, Batch(offset, (DataRecord("x"),), 7, 0, offset), at_ms, "", leader_epoch=epoch
         )
 
@@ -118,13 +118,13 @@ def test_a_reader_is_refused_who_has_another_leader_in_mind(
 ) -> None:
     (known,) = list_known((MADE, MOVED), 8_000, 8_000)
     reading = Reading(0, committed=True, leader_epoch=epoch)
-    said = refusal_of(Read(OUTPUT, reading, ()), known, broker, version)
+    said = refusal_of(FetchedPartition(OUTPUT, reading, ()), known, broker, version)
     assert (None if said is None else said[0][1]) == told
 
 
 def test_a_reader_of_whom_nothing_is_known_is_told_no_more_than_marks() -> None:
     (known,) = list_known((MADE, MOVED), 8_000, 8_000)
-    said = refusal_of(Read(OUTPUT, None, ()), known, 1, 10)
+    said = refusal_of(FetchedPartition(OUTPUT, None, ()), known, 1, 10)
     assert said is not None
     assert len(said) == MARKS
 

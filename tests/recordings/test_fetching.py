@@ -14,7 +14,12 @@ from kipviz.core.table import Table
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange, load_recording
 from kipviz.recordings.replayed_roles import fetching
-from kipviz.recordings.replayed_roles.fetching import NOTHING_NEW, Read, Reading, answers
+from kipviz.recordings.replayed_roles.fetching import (
+    NOTHING_NEW,
+    FetchedPartition,
+    Reading,
+    answers,
+)
 from kipviz.recordings.request_context.evidence import of_recording
 
 READER = Path(__file__).parent / "kafka-4.4.0" / "reader"
@@ -36,7 +41,7 @@ def list_answers(
     offset: int, *, committed: bool = True, told: tuple[int, int] = (-1, -1), **more: bool
 ):
     """Give what a reader at an offset may be told of the log."""
-    read = Read("p-0", Reading(offset, committed, *told), ())
+    read = FetchedPartition("p-0", Reading(offset, committed, *told), ())
     return tuple(answers(LOG, read, indexed=more.get("indexed", False)))
 
 
@@ -74,7 +79,7 @@ def test_a_reader_behind_the_end_is_told_that_it_is_out_of_range() -> None:
 
 def test_a_reader_may_be_fenced_only_if_nobody_like_it_is_served_later() -> None:
     fenced = ("error", "FENCED_LEADER_EPOCH")
-    behind = Read("p-0", Reading(0, committed=True, may_be_fenced=True), ())
+    behind = FetchedPartition("p-0", Reading(0, committed=True, may_be_fenced=True), ())
     assert fenced in [said[0] for said in answers(LOG, behind, indexed=False)]
     assert fenced not in [each[0] for each in list_answers(0)]
     acceptor = Acceptor(of_recording(READER))
@@ -156,8 +161,8 @@ def test_a_partition_that_a_reader_forgets_is_no_part_of_its_session_any_more() 
 def test_a_reader_that_names_no_leader_s_epoch_is_refused_for_none() -> None:
     """Partition.localLogWithEpochOrThrow: an epoch that is not there is not compared (KIP-320)."""
     leads = SimpleNamespace(epoch_of=lambda _: 3, readable_at=lambda *_, **__: (1,))
-    unread = Read("p-0", None, ())
+    unread = FetchedPartition("p-0", None, ())
     assert fetching.refusal_of(unread, leads, 1, 12) is None
     for epoch, error in ((2, "FENCED_LEADER_EPOCH"), (4, "UNKNOWN_LEADER_EPOCH")):
-        read = Read("p-0", Reading(0, True).but(leader_epoch=epoch), ())
+        read = FetchedPartition("p-0", Reading(0, True).but(leader_epoch=epoch), ())
         assert dict(fetching.refusal_of(read, leads, 1, 12))["error"] == error

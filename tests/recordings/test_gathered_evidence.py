@@ -5,10 +5,10 @@ import tracemalloc
 import pytest
 
 from kipviz.recordings.auditing.audit_evidence import (
-    Decision,
-    Held,
+    AuditedDecision,
     Latest,
     PartitionEnd,
+    PartitionTransaction,
     surroundings,
 )
 from kipviz.recordings.auditing.audit_rules import findings_together
@@ -21,14 +21,14 @@ SECOND = 1_000
 
 def decision(turn, epoch, committed=True):
     at = turn * SECOND
-    return Decision(
+    return AuditedDecision(
         "app", PID, epoch, committed, PARTITIONS, at, at + 1, at + 2, 60_000, COORDINATOR, turn
     )
 
 
 def make_held(partition, turn, epoch, committed=True, lasts=3):
     first, ms = turn * 3, turn * SECOND
-    return Held(
+    return PartitionTransaction(
         partition, PID, epoch, first, ms, first + 1, 2, first + 2, ms + lasts, epoch, committed
     )
 

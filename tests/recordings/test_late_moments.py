@@ -23,7 +23,7 @@ from kipviz.recordings.request_context import known_leaders
 from kipviz.recordings.request_context.appends import SeenEnds
 from kipviz.recordings.request_context.arrival import thread_of
 from kipviz.recordings.request_context.evidence import Evidence
-from kipviz.recordings.request_context.handmade_requests import Sent
+from kipviz.recordings.request_context.handmade_requests import RequestBatch
 from tests.recordings.unpacked import FOLDERS, unpack
 
 Patch = pytest.MonkeyPatch
@@ -33,7 +33,7 @@ Patch = pytest.MonkeyPatch
 def evidence(request, tmp_path_factory) -> Evidence:
     name: str = request.param
     folder = unpack(FOLDERS / f"{name}.zip", tmp_path_factory.mktemp(name))
-    sent = msgspec.json.decode((folder / "sent.json").read_bytes(), type=tuple[Sent, ...])
+    sent = msgspec.json.decode((folder / "sent.json").read_bytes(), type=tuple[RequestBatch, ...])
     return evidence_of(files_in(folder, 3 if name.startswith("three-") else 1), sent)
 
 

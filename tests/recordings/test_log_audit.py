@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from kipviz.recordings.auditing import audit_rules
-from kipviz.recordings.auditing.audit_evidence import Decision, PartitionEnd, surroundings
+from kipviz.recordings.auditing.audit_evidence import AuditedDecision, PartitionEnd, surroundings
 from kipviz.recordings.auditing.audit_findings import KINDS, WRONG
 from kipviz.recordings.auditing.log_audit import audit_logs
 from kipviz.recordings.files.batch_headers import HEADER
@@ -202,7 +202,9 @@ def test_a_decision_is_complete_from_the_first_millisecond_of_a_clock_on():
     around = SimpleNamespace(end_of=lambda _: end)
     matching = SimpleNamespace(is_ended=lambda *_, **__: False)
     for complete_ms, kind in ((-1, "unfinished"), (0, "missing-marker")):
-        decision = Decision("app", 5, 1, True, ("out-0",), 0, 0, complete_ms, 60_000, "t-0", 3)
+        decision = AuditedDecision(
+            "app", 5, 1, True, ("out-0",), 0, 0, complete_ms, 60_000, "t-0", 3
+        )
         assert [
             each.kind for each in audit_rules._find_unfinished(decision, matching, {}, around)
         ] == [kind]

@@ -3,7 +3,7 @@
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.decoded.elections import Decision, Known
+from kipviz.recordings.decoded.elections import KnownDecisions, LeaderDecision
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.leaders import Produced, moved_meanwhile
 
@@ -15,8 +15,8 @@ MOVED = (("error", "NOT_LEADER_OR_FOLLOWER"), ("at", 5))
 
 
 def list_known(*leaders):
-    decisions = (Decision(PLACE, each, 0, (1, 2), (1, 2), 0) for each in leaders)
-    return tuple(Known(Table.of({PLACE: each})) for each in decisions)
+    decisions = (LeaderDecision(PLACE, each, 0, (1, 2), (1, 2), 0) for each in leaders)
+    return tuple(KnownDecisions(Table.of({PLACE: each})) for each in decisions)
 
 
 @pytest.mark.parametrize(

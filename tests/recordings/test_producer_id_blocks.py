@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.recordings.decoded.elections import Decision
+from kipviz.recordings.decoded.elections import LeaderDecision
 from kipviz.recordings.decoded.producer_id_blocks import BLOCK, BLOCKS_MAX, GivenIds
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
@@ -41,8 +41,8 @@ def test_a_broker_that_gives_from_another_block_next_had_none_before_as_after_a_
 
 
 def test_a_broker_that_was_out_of_sync_meanwhile_may_have_restarted_without_its_block() -> None:
-    def make_decision(at: int, *isr: int) -> Decision:
-        return Decision("__transaction_state-0", 2, 1, (0, 2), isr, at)
+    def make_decision(at: int, *isr: int) -> LeaderDecision:
+        return LeaderDecision("__transaction_state-0", 2, 1, (0, 2), isr, at)
 
     away, back = make_decision(5, 2), make_decision(9, 0, 2)
     assert GivenIds((make_exchange(0, 0, 1),), 0, (away, back)).block_is_due(

@@ -11,12 +11,12 @@ import pytest
 import kipviz
 from kipviz.clients.operators.operator_commands import transactions_tool
 from kipviz.cluster.actions import CrashBroker, ReadLog
-from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry, RebuiltModel
+from kipviz.cluster.real.rebuilt_cluster import BROKER, RebuiltBatch, RebuiltModel
 from kipviz.cluster.world import role_key
 from kipviz.core.model import NotEnabled
 from kipviz.messages.events import LeaderMoved
 from kipviz.recordings import rebuild
-from kipviz.recordings.decoded.elections import Decision, elections_of
+from kipviz.recordings.decoded.elections import LeaderDecision, elections_of
 from kipviz.recordings.decoded.internal_topics import LoggedShareUpdate, LoggedTransaction
 from kipviz.recordings.files.broker_folder import partitions_in
 from kipviz.recordings.files.segments import LoggedBatch, LoggedRecord, Segment, read_partition
@@ -132,10 +132,12 @@ def test_what_was_read_before_the_first_step_has_its_leaders_too() -> None:
 
 
 def test_a_leader_that_wrote_before_it_knew_of_its_successor_is_read_first() -> None:
-    def at(place: int, epoch: int, at_ms: int) -> Entry:
-        return Entry("src-0", Batch(place, (DataRecord("v"),)), at_ms, "then", leader_epoch=epoch)
+    def at(place: int, epoch: int, at_ms: int) -> RebuiltBatch:
+        return RebuiltBatch(
+            "src-0", Batch(place, (DataRecord("v"),)), at_ms, "then", leader_epoch=epoch
+        )
 
-    made, moved = (Decision("src-0", b, b - 1, (1, 2), (1, 2), 50 * b) for b in (1, 2))
+    made, moved = (LeaderDecision("src-0", b, b - 1, (1, 2), (1, 2), 50 * b) for b in (1, 2))
     entries = (at(0, 0, 60), at(1, 0, 103), at(2, 1, 110))
     assert [e.after for e in elections_of((made, moved), entries)] == [2]
     assert [e.after for e in elections_of((made, moved), entries[:1])] == [1]
@@ -354,7 +356,7 @@ def test_the_number_of_internal_partitions_is_found_by_where_the_ids_lie() -> No
 def test_the_members_of_groups_are_read_and_every_record_keeps_its_place() -> None:
     entries = entries_of(partitions_in(RELEASE / "restart"))
     groups = [e for e in entries if e.partition.startswith("__consumer_offsets")]
-    assert all(isinstance(e, Entry) for e in groups)
+    assert all(isinstance(e, RebuiltBatch) for e in groups)
     assert all(isinstance(r, ShareGroupRecord) for e in groups for r in e.batch.records)
     ends = [(e.batch.base_offset, e.batch.last_offset) for e in groups]
     assert all(one[1] + 1 == other[0] for one, other in pairwise(ends))
@@ -434,9 +436,9 @@ def test_of_a_record_in_a_dead_letter_queue_the_broker_s_headers_are_told() -> N
 def test_a_partition_is_in_a_transaction_since_the_first_record_that_names_it_as_ongoing() -> None:
     """TransactionLogValue: the partitions of a decision were added before it."""
 
-    def entry(at_ms: int, state: TransactionState, *partitions: str) -> Entry:
+    def entry(at_ms: int, state: TransactionState, *partitions: str) -> RebuiltBatch:
         record = TransactionRecord("t", 9, 0, state, partitions)
-        return Entry("__transaction_state-0", Batch(0, (record,)), at_ms, "")
+        return RebuiltBatch("__transaction_state-0", Batch(0, (record,)), at_ms, "")
 
     ongoing, decided = TransactionState.ONGOING, TransactionState.PREPARE_COMMIT
     found = rebuild._find_additions(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.cluster.real.rebuilt_cluster import RebuiltBatch
 from kipviz.core.table import Table
-from kipviz.recordings.decoded.elections import Decision
+from kipviz.recordings.decoded.elections import LeaderDecision
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.appends import SeenEnds
 from kipviz.records.batches import COMMIT, Batch, DataRecord
@@ -14,10 +14,13 @@ OLD, NEW = 3, 2
 ELECTED = 1_000
 BATCHES = {(PLACE, at): Batch(at, (DataRecord("x"),), 7, 0, at) for at in (0, 1)}
 # The second batch stands in the log 4 s before anybody asks.
-ENTRIES = (Entry(PLACE, BATCHES[PLACE, 0], 500, ""), Entry(PLACE, BATCHES[PLACE, 1], 2_000, ""))
+ENTRIES = (
+    RebuiltBatch(PLACE, BATCHES[PLACE, 0], 500, ""),
+    RebuiltBatch(PLACE, BATCHES[PLACE, 1], 2_000, ""),
+)
 DECISIONS = (
-    Decision(PLACE, OLD, 0, (1, 2, 3), (1, 2, 3), 100),
-    Decision(PLACE, NEW, 1, (1, 2, 3), (1, 2, 3), ELECTED),
+    LeaderDecision(PLACE, OLD, 0, (1, 2, 3), (1, 2, 3), 100),
+    LeaderDecision(PLACE, NEW, 1, (1, 2, 3), (1, 2, 3), ELECTED),
 )
 
 
@@ -97,7 +100,7 @@ def test_a_request_may_have_arrived_under_a_later_leader_that_has_shown_nothing_
     ],
 )
 def test_a_late_line_of_a_leader_that_came_back_may_be_one_of_its_earlier_term(earliest_ms, age):
-    back = Decision(PLACE, OLD, 2, (1, 2, 3), (1, 2, 3), 3_000)
+    back = LeaderDecision(PLACE, OLD, 2, (1, 2, 3), (1, 2, 3), 3_000)
     told = make_exchange(1, 3_500, OLD).but(earliest_ms=earliest_ms)
     seen = SeenEnds((told,), {}, BATCHES, (*DECISIONS, back), ENTRIES[1:])
     assert seen.not_shown_ms(PLACE, LATE.but(broker=OLD, earliest_ms=6_000)) == age
@@ -115,8 +118,8 @@ def test_a_late_line_of_a_single_brokers_reader_may_be_one_of_while_the_batch_wa
 def test_a_transaction_coordinator_has_read_what_stood_in_its_log_when_it_was_elected():
     place = "__transaction_state-1"
     batches = [Batch(at, (DataRecord("x"),), 7, 0, at) for at in (0, 1)]
-    before = Entry(place, batches[0], 500, "", leader_epoch=0)
-    since = Entry(place, batches[1], 2_000, "", leader_epoch=1)
+    before = RebuiltBatch(place, batches[0], 500, "", leader_epoch=0)
+    since = RebuiltBatch(place, batches[1], 2_000, "", leader_epoch=1)
     decisions = tuple(each.but(partition=place) for each in DECISIONS)
     asks = Exchange("END_TXN", 5, "a", 6_000, 6_001, Table.of({}), Table.of({}), NEW)
 
@@ -143,7 +146,7 @@ def test_a_single_broker_may_hide_a_batch_while_its_request_is_under_way(answere
 @pytest.mark.parametrize(("answered_ms", "age"), [(5_999, 0), (6_000, 4_001)])
 def test_a_single_broker_may_hide_a_marker_while_its_request_is_under_way(answered_ms, age):
     control = Batch(1, (), 7, 0, -1, transactional=True, control=COMMIT)
-    entries = (ENTRIES[0], Entry(PLACE, control, 2_000, ""))
+    entries = (ENTRIES[0], RebuiltBatch(PLACE, control, 2_000, ""))
     topics = (Table.of({"name": "orders", "partitionIndexes": (0,)}),)
     marker = Table.of({"producerId": 7, "producerEpoch": 0, "topics": topics})
     others = marker.set("producerEpoch", 1)

@@ -15,7 +15,7 @@ from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
 
 HERE = Path(__file__).parent
@@ -42,7 +42,7 @@ CHANGED = [
 ]
 
 
-def follow_members(evidence: Evidence) -> tuple[Asked, ...]:
+def follow_members(evidence: Evidence) -> tuple[ComparedAnswer, ...]:
     """Follow the members of the share groups of a recording."""
     return Acceptor(evidence).groups.judge_share_groups()
 

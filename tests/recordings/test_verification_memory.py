@@ -4,11 +4,11 @@ import pytest
 
 from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.logs.verification import Verification
-from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.cluster.real.rebuilt_cluster import RebuiltBatch
 from kipviz.core.table import Table
 from kipviz.recordings.possible_worlds.verification_memory import VerificationMemory
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.request_context.handmade_requests import Sent
+from kipviz.recordings.request_context.handmade_requests import RequestBatch
 from kipviz.records.batches import COMMIT, Batch, DataRecord
 
 PLACE, PID = "orders-0", 7
@@ -32,7 +32,7 @@ class Case:
     def sends(self, begin, end, sequence, epoch=0, version=NEW):
         number = len(self.exchanges)
         request = ("p0-a", number)
-        self.sent[request, PLACE] = Sent(request, PLACE, PID, epoch, sequence, ("x",))
+        self.sent[request, PLACE] = RequestBatch(request, PLACE, PID, epoch, sequence, ("x",))
         asked = Table.of({"transactionalId": "x"})
         self.exchanges.append(
             Exchange(
@@ -42,7 +42,7 @@ class Case:
         return self
 
     def takes(self, at_ms, taken):
-        self.entries.append(Entry(PLACE, taken, at_ms, ""))
+        self.entries.append(RebuiltBatch(PLACE, taken, at_ms, ""))
         return self
 
     def log_after(self, _, count):

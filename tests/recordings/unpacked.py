@@ -10,7 +10,7 @@ import msgspec
 from kipviz.conforming.judging import evidence_of
 from kipviz.conforming.real_cluster import files_in
 from kipviz.recordings.request_context.evidence import Evidence
-from kipviz.recordings.request_context.handmade_requests import Sent
+from kipviz.recordings.request_context.handmade_requests import RequestBatch
 
 FOLDERS = Path(__file__).parent / "folders"
 
@@ -24,5 +24,5 @@ def unpack(recorded: Path, into: Path) -> Path:
 
 def evidence_of_three(folder: Path) -> Evidence:
     """Return what is known of the programs of `kipviz conform --brokers 3` in a folder."""
-    sent = msgspec.json.decode((folder / "sent.json").read_bytes(), type=tuple[Sent, ...])
+    sent = msgspec.json.decode((folder / "sent.json").read_bytes(), type=tuple[RequestBatch, ...])
     return evidence_of(files_in(folder, 3), sent)

@@ -24,7 +24,7 @@ from kipviz.scenarios import library
 from kipviz.scenarios.bases import CLUSTERS, PROCESSES
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.documents.blocks import split_head
-from kipviz.scenarios.documents.head import Keys, Node, Row, read_head
+from kipviz.scenarios.documents.head import HeadList, Keys, Node, read_head
 from kipviz.scenarios.documents.read import Document, read_story
 from kipviz.scenarios.documents.write import write_story
 from kipviz.scenarios.library import LIBRARY, UnknownScenario, document, scenario
@@ -72,7 +72,7 @@ def test_another_yaml_reader_reads_the_same_data_from_every_head(room: str) -> N
     def plain(node: Node) -> object:
         if isinstance(node, Keys):
             return {name: plain(inner) for name, _, inner in node.entries}
-        if isinstance(node, Row):
+        if isinstance(node, HeadList):
             return [plain(each) for each in node.items]
         return node.text if node.quoted else yaml.safe_load(node.text)
 

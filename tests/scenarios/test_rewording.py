@@ -25,7 +25,7 @@ from kipviz.cluster.actions import ClientTimer, ClusterAction, DelayOver, RunOut
 from kipviz.cluster.behaviour import action_name
 from kipviz.cluster.behaviour.action_name import ON_SCREEN
 from kipviz.cluster.behaviour.catalogue import BEHAVIOURS, VERBS, label, name_action, script_name
-from kipviz.core.values import Written
+from kipviz.core.values import TextValue
 from kipviz.designs.catalogue import design
 from kipviz.driving.cluster import Cluster
 from kipviz.lessons.own_story import story
@@ -38,7 +38,7 @@ from kipviz.scenarios.script import ScriptError
 from kipviz.widgets.lab import stepper_of
 
 EVERY = 9
-TIMERS: tuple[type[Written], ...] = (*ROLE_TIMERS, *ROLE_DELAYS, *CLIENT_TIMERS)
+TIMERS: tuple[type[TextValue], ...] = (*ROLE_TIMERS, *ROLE_DELAYS, *CLIENT_TIMERS)
 
 ERRORS: tuple[type[ClientError], ...] = (RequestError, *OwnError.__subclasses__())
 
@@ -109,7 +109,7 @@ def test_a_timer_is_reworded_wherever_a_reader_sees_it(action: ClusterAction, wo
     world = model.initial()
     assert words in label(world, action)
     timer = getattr(action, "timer", getattr(action, "delay", None))
-    assert isinstance(timer, Written)
+    assert isinstance(timer, TextValue)
     assert timer.text in script_name(world, action)
 
 

@@ -9,7 +9,7 @@ import kipviz
 from kipviz.cluster.actions import Receive
 from kipviz.core.traces import tracefile
 from kipviz.messages.errors import Errors
-from kipviz.messages.wire.question import Question
+from kipviz.messages.wire.question import RequestFormat
 from kipviz.serving.served_spec import cluster_of
 from kipviz.serving.socket_server import FRAME_MAX
 from kipviz.serving.translating.further_errors import FurtherErrors
@@ -252,7 +252,7 @@ def test_an_api_versions_request_that_is_too_new_is_answered_in_version_0(server
     ],
 )
 def test_a_client_that_means_another_cluster_or_broker_is_told_so_as_by_kafka(server, told, error):
-    ask = Question(API_VERSIONS_REQUEST, API_VERSIONS_RESPONSE)
+    ask = RequestFormat(API_VERSIONS_REQUEST, API_VERSIONS_RESPONSE)
     software = {"ClientSoftwareName": "a", "ClientSoftwareVersion": "1.0"}
     with socket.create_connection(("127.0.0.1", server.cluster.desk.ports[1])) as client:
         client.sendall(ask.frame(5, 7, "c", software | told))

@@ -21,7 +21,7 @@ from kipviz.core.links.linkcode import PATTERN
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.site import lite, runtime
 from kipviz.site.build import ASSETS, asset_text, card, stored_run, story_page
-from kipviz.site.desk import Desk, bake, compare, search
+from kipviz.site.desk import PageState, bake, compare, search
 from kipviz.site.packing import pack
 from kipviz.site.papers import html_of
 from kipviz.site.pictures import picture
@@ -262,7 +262,7 @@ def test_a_paper_becomes_a_page_in_which_runs_and_stories_are_links_and_html_is_
 
 
 def test_the_desk_opens_a_story_takes_a_choice_and_opens_its_own_link():
-    desk = Desk()
+    desk = PageState()
     told = json.loads(desk.open("kip-1289-group-commit"))
     fault = next(
         item
@@ -280,7 +280,7 @@ def test_the_desk_opens_a_story_takes_a_choice_and_opens_its_own_link():
 
 
 def test_the_desk_stops_long_work_and_the_run_is_unchanged():
-    desk = Desk()
+    desk = PageState()
     desk.open("kip-1289-group-commit")
     wish = {
         "do": "run",
@@ -307,6 +307,6 @@ def test_the_desk_compares_two_designs_and_a_search_links_to_what_breaks():
     found = json.loads(search("kip-1289-small", "as-written", ""))
     assert "atomic breaks after 41 steps" in found["sentence"]
     (broken,) = (e for e in found["examples"] if e["property"] == "atomic")
-    opened = json.loads(Desk().link(broken["link"]))
+    opened = json.loads(PageState().link(broken["link"]))
     assert opened["step"] == broken["steps"]
     assert opened["changes"] == []

@@ -10,7 +10,12 @@ from kipviz.checking.judging.verdicts import HOLDS
 from kipviz.checking.single_run.permalink import open_link
 from kipviz.designs.catalogue import design
 from kipviz.studies.draft_implementation import saved_ledger
-from kipviz.studies.draft_implementation.draft_ledger import Entry, every_case, ledger, name_of
+from kipviz.studies.draft_implementation.draft_ledger import (
+    LedgerEntry,
+    every_case,
+    ledger,
+    name_of,
+)
 from kipviz.studies.draft_implementation.implementation import (
     APART,
     LATE,
@@ -40,7 +45,7 @@ QUICK = tuple(
 
 
 @pytest.fixture(scope="module")
-def quick() -> tuple[Entry, ...]:
+def quick() -> tuple[LedgerEntry, ...]:
     """Return the rows of a few small cases."""
     assert len(QUICK) == 5
     return tuple(row for rows in ledger(wanted=QUICK) for row in rows)
@@ -64,7 +69,7 @@ def test_the_paper_has_two_rows_for_every_case() -> None:
     assert len(stored) == len(PROMISES) * len(every_case())
 
 
-def test_a_sample_of_the_paper_is_what_the_model_gives(quick: tuple[Entry, ...]) -> None:
+def test_a_sample_of_the_paper_is_what_the_model_gives(quick: tuple[LedgerEntry, ...]) -> None:
     stored = rows_of(PAPER.read_text(encoding="utf-8"))
     made = rows_of(draft_ledger_page(quick))
     assert len(made) == len(quick)
@@ -79,7 +84,7 @@ def test_the_whole_paper_is_what_the_model_gives() -> None:
 
 
 def test_a_break_has_a_run_that_opens_where_it_breaks_and_a_smallest_repair(
-    quick: tuple[Entry, ...],
+    quick: tuple[LedgerEntry, ...],
 ) -> None:
     (row,) = (each for each in quick if each.design == "draft-middle" and each.breaks)
     opened = open_link(row.link)
@@ -91,7 +96,7 @@ def test_a_break_has_a_run_that_opens_where_it_breaks_and_a_smallest_repair(
 
 
 def test_what_the_program_breaks_is_said_to_be_its_own_and_has_no_repair(
-    quick: tuple[Entry, ...],
+    quick: tuple[LedgerEntry, ...],
 ) -> None:
     (row,) = (each for each in quick if each.scenario == STAGES_LATE and each.breaks)
     assert row.repair.slots == ()
@@ -99,7 +104,7 @@ def test_what_the_program_breaks_is_said_to_be_its_own_and_has_no_repair(
 
 
 def test_what_breaks_without_an_accident_is_not_searched_with_one(
-    quick: tuple[Entry, ...],
+    quick: tuple[LedgerEntry, ...],
 ) -> None:
     bare = tuple(each for each in quick if each.design == "draft-middle")
     case = Case(TOGETHER, "draft-middle", "time_out=1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking.judging.repair import replay_under
-from kipviz.checking.judging.verdicts import HOLDS, Judged
+from kipviz.checking.judging.verdicts import HOLDS, DesignVerdicts
 from kipviz.checking.single_run.violation import Breaking
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
@@ -119,7 +119,7 @@ def test_a_run_is_made_again_once_for_sets_that_agree_in_what_it_asks(
         replayed.append(candidate.name)
         return replay_under(made, candidate)
 
-    def judge(case: Case, under: str, tell: Tell, promises: tuple[str, ...]) -> Judged:
+    def judge(case: Case, under: str, tell: Tell, promises: tuple[str, ...]) -> DesignVerdicts:
         searched.append(under)
         return search(case, under, tell, promises)
 

@@ -23,17 +23,17 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.script import quiet
-from kipviz.views.reasons.beliefs import Beliefs, Heard, Row, beliefs, hear
+from kipviz.views.reasons.beliefs import BeliefRow, Beliefs, RememberedResponses, beliefs, hear
 from tests.scenarios.story import after, play_once
 
 COMMIT = "kip-1289-share-commit"
 GROUP = "kip-1289-group-abort"
 
 
-def views(trace: Trace, spec) -> list[dict[str, Row]]:
+def views(trace: Trace, spec) -> list[dict[str, BeliefRow]]:
     """Both views at every step of the line."""
     (app,) = spec.applications
-    heard, found = Heard(), []
+    heard, found = RememberedResponses(), []
     for node in map(trace.node, trace.line):
         heard = hear(heard, node.world.applications[app.name], node.events)
         found.append({row.topic: row for row in beliefs(app, node.world, heard)})
@@ -232,7 +232,7 @@ def test_an_exception_has_the_name_that_it_has_in_java():
 def test_who_holds_records_of_several_partitions_has_a_row_for_each() -> None:
     world = after("kip-1289-several-partitions", "repaired", "Three acknowledgements")
     (spec,) = scenario("kip-1289-several-partitions").spec.applications
-    rows = {row.topic: row for row in beliefs(spec, world, Heard())}
+    rows = {row.topic: row for row in beliefs(spec, world, RememberedResponses())}
     assert rows["records of src-1"].client == "200 staged"
     assert rows["records of pay-0"].broker == "300 TX_PENDING"
 

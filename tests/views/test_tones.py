@@ -9,14 +9,14 @@ from kipviz.checking.search.search_result import Counterexample, Explored
 from kipviz.checking.timed.landscape import Spot
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.studies.kip_claims.corners import CORNERS, NO, STOPS, YES, Told
+from kipviz.studies.kip_claims.corners import CORNERS, NO, STOPS, YES, CornerResult
 from kipviz.studies.review_findings.findings import (
     BREAKS_PLAYED,
     COUNTED,
     NOT_BROKEN,
     SEEN,
     Finding,
-    Shown,
+    FindingResult,
 )
 from kipviz.views import tones
 from kipviz.views.measures import landscape
@@ -62,8 +62,8 @@ def test_a_cell_of_a_landscape_has_the_tone_of_its_search(
     ],
 )
 def test_a_finding_has_the_tone_of_its_verdict(verdict: str, tone: str) -> None:
-    found = Shown(Finding("A", "says", "clause", "matter"), verdict, "why")
-    its = Shown(
+    found = FindingResult(Finding("A", "says", "clause", "matter"), verdict, "why")
+    its = FindingResult(
         Finding("B", "says", "clause", "matter"),
         verdict,
         "why",
@@ -78,8 +78,8 @@ def test_a_finding_has_the_tone_of_its_verdict(verdict: str, tone: str) -> None:
 
 
 def test_a_corner_case_has_the_tone_of_its_answer() -> None:
-    told = Told(CORNERS[0], "d", YES, NO, "not resolved (undecided)", "breaks after all")
-    stopped = Told(CORNERS[0], "d", STOPS, "", "", "it stopped")
+    told = CornerResult(CORNERS[0], "d", YES, NO, "not resolved (undecided)", "breaks after all")
+    stopped = CornerResult(CORNERS[0], "d", STOPS, "", "", "it stopped")
     page = corners_blocks((told, stopped))[0]
     assert isinstance(page, TextTable)
     assert [cell.tone for cell in page.rows[0]] == ["", "", "", "", "holds", "breaks", "", ""]

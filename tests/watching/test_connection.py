@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import kipviz
-from kipviz.messages.wire.question import Question
+from kipviz.messages.wire.question import RequestFormat
 from kipviz.watching import admin_queries, connection
 from kipviz.watching.connection import Connection, Unreachable
 
@@ -95,7 +95,7 @@ def test_another_version_of_the_client_is_one_sentence(monkeypatch):
 
 def test_a_request_that_an_older_broker_lacks_and_a_broker_that_is_gone_have_sentences():
     lacking = admin_queries.SHARE_OFFSETS.request.but(key=9_999)
-    question = Question(lacking, admin_queries.SHARE_OFFSETS.response)
+    question = RequestFormat(lacking, admin_queries.SHARE_OFFSETS.response)
     with kipviz.serve() as served, Connection(served.bootstrap_servers) as attached:
         with pytest.raises(admin_queries.NoAnswer, match="it takes no DescribeShareGroupOffsets"):
             attached.ask(1, question, {"Groups": ()})

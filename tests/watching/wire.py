@@ -11,28 +11,30 @@ from kipviz.messages.apis.logs import produce
 from kipviz.messages.apis.shares import acknowledgements, share_fetch
 from kipviz.messages.apis.transactions import added_partitions, ends, producer_ids
 from kipviz.messages.errors import Errors
-from kipviz.messages.wire.question import Question
+from kipviz.messages.wire.question import RequestFormat
 from kipviz.watching.connection import Connection
 from tests.recordings import made_logs
 
-PRODUCE = Question(produce.PRODUCE_REQUEST, produce.PRODUCE_RESPONSE, 11)
-INIT = Question(producer_ids.INIT_PRODUCER_ID_REQUEST, producer_ids.INIT_PRODUCER_ID_RESPONSE, 5)
-ADD = Question(
+PRODUCE = RequestFormat(produce.PRODUCE_REQUEST, produce.PRODUCE_RESPONSE, 11)
+INIT = RequestFormat(
+    producer_ids.INIT_PRODUCER_ID_REQUEST, producer_ids.INIT_PRODUCER_ID_RESPONSE, 5
+)
+ADD = RequestFormat(
     added_partitions.ADD_PARTITIONS_TO_TXN_REQUEST,
     added_partitions.ADD_PARTITIONS_TO_TXN_RESPONSE,
     3,
 )
-END = Question(ends.END_TXN_REQUEST, ends.END_TXN_RESPONSE, 4)
-COMMIT_OFFSETS = Question(
+END = RequestFormat(ends.END_TXN_REQUEST, ends.END_TXN_RESPONSE, 4)
+COMMIT_OFFSETS = RequestFormat(
     offset_commit.TXN_OFFSET_COMMIT_REQUEST, offset_commit.TXN_OFFSET_COMMIT_RESPONSE, 5
 )
-WRITE_MARKERS = Question(ends.WRITE_TXN_MARKERS_REQUEST, ends.WRITE_TXN_MARKERS_RESPONSE)
-FIND = Question(coordinators.FIND_COORDINATOR_REQUEST, coordinators.FIND_COORDINATOR_RESPONSE)
-SHARE_HEARTBEAT = Question(
+WRITE_MARKERS = RequestFormat(ends.WRITE_TXN_MARKERS_REQUEST, ends.WRITE_TXN_MARKERS_RESPONSE)
+FIND = RequestFormat(coordinators.FIND_COORDINATOR_REQUEST, coordinators.FIND_COORDINATOR_RESPONSE)
+SHARE_HEARTBEAT = RequestFormat(
     membership.SHARE_GROUP_HEARTBEAT_REQUEST, membership.SHARE_GROUP_HEARTBEAT_RESPONSE
 )
-SHARE_FETCH = Question(share_fetch.SHARE_FETCH_REQUEST, share_fetch.SHARE_FETCH_RESPONSE)
-SHARE_ACKNOWLEDGE = Question(
+SHARE_FETCH = RequestFormat(share_fetch.SHARE_FETCH_REQUEST, share_fetch.SHARE_FETCH_RESPONSE)
+SHARE_ACKNOWLEDGE = RequestFormat(
     acknowledgements.SHARE_ACKNOWLEDGE_REQUEST, acknowledgements.SHARE_ACKNOWLEDGE_RESPONSE
 )
 GROUP, TRANSACTION = 0, 1

@@ -33,7 +33,7 @@ from kipviz.brokers.membership import classic_group, group_membership
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.membership.classic_rebalance import (
     COUNTED,
-    Done,
+    RebalanceStep,
     complete_if_all_joined,
     complete_join,
     effects,
@@ -114,7 +114,7 @@ def _join_checked(
         assert group is not None, "a group that is not there has room"
         # A former member that comes too late is removed.
         full = Reply(reply_to, JoinGroupResponse(error, NO_MEMBER))
-        gone = out(group, request.member_id, NO_ROOM, on).after(Done(group, (full,)))
+        gone = out(group, request.member_id, NO_ROOM, on).after(RebalanceStep(group, (full,)))
         return effects(me, request.group_id, gone, on)
     if error in (Errors.NONE, Errors.MEMBER_ID_REQUIRED) and request.member_id == NO_MEMBER:
         return _first_time(me, group, request, reply_to, on)
@@ -132,7 +132,7 @@ def _join_checked(
     if same and stays:
         # Its response was lost: it is in the current generation, and gets the response again.
         told = Reply(reply_to, join_response(group, request.member_id))
-        return effects(me, request.group_id, Done(group, (told,)), on)
+        return effects(me, request.group_id, RebalanceStep(group, (told,)), on)
     return effects(me, request.group_id, _again(group, request, reply_to, on), on)
 
 
@@ -189,11 +189,11 @@ def on_sync_group(
     if group.state is S.STABLE:
         told = SyncGroupResponse(Errors.NONE, member.assigned, group.protocol, member.assignment)
         answer = Reply(reply_to, told)
-        return effects(me, request.group_id, Done(group, (answer,)), on).after(checks)
+        return effects(me, request.group_id, RebalanceStep(group, (answer,)), on).after(checks)
     group = group.but(members=group.members.set(name, member.but(syncing=reply_to)))
     if name != group.leader:
-        return effects(me, request.group_id, Done(group), on).after(checks)
-    done = Done(group, written=True, given=request.assignments)
+        return effects(me, request.group_id, RebalanceStep(group), on).after(checks)
+    done = RebalanceStep(group, written=True, given=request.assignments)
     return effects(me, request.group_id, done, on).after(checks)
 
 
@@ -253,7 +253,7 @@ def on_group_stored(
             )
             events.append(AssignmentMoved(stored.group_id, name, *moved))
     group = classic_group.to(group.but(members=members), S.STABLE)
-    done = effects(me, stored.group_id, Done(group, tuple(replies)), on)
+    done = effects(me, stored.group_id, RebalanceStep(group, tuple(replies)), on)
     return done.but(events=(*done.events, *events))
 
 
@@ -317,7 +317,7 @@ def on_leave_group(
             replies=(Reply(reply_to, LeaveGroupResponse(Errors.NONE, gone)),),
             checks=(loaded, *unknown_members),
         )
-    done, results = Done(group, checks=(loaded,)), list[Left]()
+    done, results = RebalanceStep(group, checks=(loaded,)), list[Left]()
     for leaver in request.members:
         name, error = leaver.member_id, Errors.NONE
         if name == NO_MEMBER:
@@ -374,7 +374,7 @@ def on_delay(
     group_id = delay.group_id
     group = me.classic_groups[group_id]
     if group.growing:
-        return effects(me, group_id, Done(group.but(growing=False)), on)
+        return effects(me, group_id, RebalanceStep(group.but(growing=False)), on)
     return effects(me, group_id, complete_join(group, on), on)
 
 
@@ -390,7 +390,7 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects[Gro
     if isinstance(timer, GroupRebalance):
         return effects(me, group_id, complete_join(group, on), on)
     if isinstance(timer, GroupSync):
-        done = Done(group)
+        done = RebalanceStep(group)
         for late in group.unsynced:
             done = out(done.group, late, DID_NOT_SYNC, on).after(done)
         return effects(me, group_id, prepare_rebalance(done.group, on).after(done), on)
@@ -445,7 +445,7 @@ def _first_time(
     before = classic_group.holder_of(group, request.instance_id)
     if request.needs_member_id:
         answer = JoinGroupResponse(Errors.MEMBER_ID_REQUIRED, name)
-        done = Done(group.but(pending=(*group.pending, name)), (Reply(reply_to, answer),))
+        done = RebalanceStep(group.but(pending=(*group.pending, name)), (Reply(reply_to, answer),))
     elif before:
         done = _replace_static_member(group, before, request.but(member_id=name), reply_to, on)
     else:
@@ -466,7 +466,7 @@ def _name(me: GroupCoordinator, request: JoinGroup, on: Context) -> str:
     return f"{request.instance_id or request.client_id}.{which}"
 
 
-def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> Done:
+def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> RebalanceStep:
     """Add a new member. Source: addMemberThenRebalanceOrCompleteJoin."""
     member = ClassicMember(
         request.client_id,
@@ -480,7 +480,9 @@ def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context
     return start_or_complete(classic_group.with_member(group, request.member_id, member), on)
 
 
-def _again(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> Done:
+def _again(
+    group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context
+) -> RebalanceStep:
     """Let a member join again. Source: updateMemberThenRebalanceOrCompleteJoin."""
     member = group.members[request.member_id]
     member = member.but(
@@ -491,7 +493,7 @@ def _again(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Conte
 
 def _replace_static_member(
     group: ClassicGroup, before: str, request: JoinGroup, reply_to: ReplyTo, on: Context
-) -> Done:
+) -> RebalanceStep:
     """Let a restarted static member take its own place.
 
     In a stable group no other member notices, unless the old process had not sent its SyncGroup yet: its id is awaited
@@ -513,15 +515,15 @@ def _replace_static_member(
     leader = name if group.leader == before else group.leader
     group = group.but(members=group.members.without(before).set(name, member), leader=leader)
     if group.state is S.COMPLETING_REBALANCE:
-        return prepare_rebalance(group, on).after(Done(group, replies, checks=checks))
+        return prepare_rebalance(group, on).after(RebalanceStep(group, replies, checks=checks))
     if group.state is not S.STABLE:
-        return complete_if_all_joined(group, on).after(Done(group, replies, checks=checks))
+        return complete_if_all_joined(group, on).after(RebalanceStep(group, replies, checks=checks))
     group = group.but(members=group.members.set(name, member.but(joining=None)))
     answer = join_response(group, name).but(skip_assignment=name == leader)
     if request.version < SKIPS_ASSIGNMENT and name == leader:
         # An older leader would assign again, so it is told that its former member id leads.
         answer = answer.but(skip_assignment=False, leader=before, members=())
-    return Done(group, replies, written=True, then=Reply(reply_to, answer), checks=checks)
+    return RebalanceStep(group, replies, written=True, then=Reply(reply_to, answer), checks=checks)
 
 
 def _reject(

@@ -37,7 +37,7 @@ DID_NOT_JOIN = "it did not join the next generation in time"
 COUNTED = "generation"
 
 
-class Done(Value, frozen=True):
+class RebalanceStep(Value, frozen=True):
     """The result of one step for a group: responses, and members that were removed.
 
     `written` means that the group is written to the log as it is now, `given` is the assignment in that record, which
@@ -53,7 +53,7 @@ class Done(Value, frozen=True):
     gone: tuple[tuple[str, tuple[str, ...], str], ...] = ()
     checks: Checks = ()
 
-    def after(self, before: Done) -> Done:
+    def after(self, before: RebalanceStep) -> RebalanceStep:
         """Return the same result after an earlier one: with its responses and removed members."""
         return self.but(
             replies=(*before.replies, *self.replies),
@@ -65,14 +65,14 @@ class Done(Value, frozen=True):
 # -- from one generation to the next ----------------------------------------------------------------
 
 
-def start_or_complete(group: ClassicGroup, on: Context) -> Done:
+def start_or_complete(group: ClassicGroup, on: Context) -> RebalanceStep:
     """Start a rebalance if none is under way, otherwise complete it if all members have joined."""
     return (
         prepare_rebalance(group, on) if group.can_rebalance else complete_if_all_joined(group, on)
     )
 
 
-def prepare_rebalance(group: ClassicGroup, on: Context) -> Done:
+def prepare_rebalance(group: ClassicGroup, on: Context) -> RebalanceStep:
     """Start a rebalance: a member that waits for its assignment has to join again.
 
     Source: prepareRebalance. An empty group waits for more members first, if it is configured to.
@@ -90,7 +90,7 @@ def prepare_rebalance(group: ClassicGroup, on: Context) -> Done:
             members = members.set(name, member.but(assigned=(), syncing=None, assignment=None))
         group = group.but(members=members)
     group = classic_group.to(group.but(unsynced=()), S.PREPARING_REBALANCE)
-    done = Done(group, replies, checks=checks)
+    done = RebalanceStep(group, replies, checks=checks)
     if group.is_first and on.settings.initial_rebalance_delay_ms:
         return done
     if group.all_joined or group.is_first:
@@ -98,19 +98,19 @@ def prepare_rebalance(group: ClassicGroup, on: Context) -> Done:
     return done
 
 
-def complete_if_all_joined(group: ClassicGroup, on: Context) -> Done:
+def complete_if_all_joined(group: ClassicGroup, on: Context) -> RebalanceStep:
     """Complete the rebalance if that is possible now. Source: maybeCompleteJoinPhase."""
     ready = group.state is S.PREPARING_REBALANCE and not group.is_first and group.all_joined
-    return complete_join(group, on) if ready else Done(group)
+    return complete_join(group, on) if ready else RebalanceStep(group)
 
 
-def complete_join(group: ClassicGroup, on: Context) -> Done:
+def complete_join(group: ClassicGroup, on: Context) -> RebalanceStep:
     """Start the next generation with the members that have joined; other dynamic members are removed.
 
     Static members keep their place until their session expires; if none has joined, the group continues to wait.
     Source: completeClassicGroupJoin.
     """
-    done = Done(group)
+    done = RebalanceStep(group)
     for name, member in group.members.items():
         if member.joining is None and not member.instance_id:
             done = out(done.group, name, DID_NOT_JOIN, on).after(done)
@@ -119,28 +119,30 @@ def complete_join(group: ClassicGroup, on: Context) -> Done:
         return done
     group = classic_group.next_generation(led or done.group)
     if group.state is S.EMPTY:
-        return Done(group, written=True).after(done)
+        return RebalanceStep(group, written=True).after(done)
     replies, members = [], group.members
     for name, member in group.members.items():
         if member.joining is not None:
             replies.append(Reply(member.joining, join_response(group, name)))
         members = members.set(name, member.but(joining=None, is_new=False))
     group = group.but(members=members, unsynced=tuple(group.members))
-    return Done(group, tuple(replies)).after(done)
+    return RebalanceStep(group, tuple(replies)).after(done)
 
 
-def out(group: ClassicGroup, name: str, because: str, on: Context) -> Done:
+def out(group: ClassicGroup, name: str, because: str, on: Context) -> RebalanceStep:
     """Remove a member, and respond to its waiting JoinGroup."""
     member = group.members.get(name)
     after = classic_group.without(group, name)
     if member is None:
-        return Done(after)
+        return RebalanceStep(after)
     gone = ((name, member.assigned, because),)
     if member.joining is None:
-        return Done(after, gone=gone)
+        return RebalanceStep(after, gone=gone)
     unknown = Errors.UNKNOWN_MEMBER_ID
     answer = Reply(member.joining, JoinGroupResponse(unknown, NO_MEMBER))
-    return Done(after, (answer,), gone=gone, checks=(Check("member id", name, None, unknown),))
+    return RebalanceStep(
+        after, (answer,), gone=gone, checks=(Check("member id", name, None, unknown),)
+    )
 
 
 def join_response(group: ClassicGroup, name: str) -> JoinGroupResponse:
@@ -154,7 +156,7 @@ def join_response(group: ClassicGroup, name: str) -> JoinGroupResponse:
 
 
 def effects(
-    me: GroupCoordinator, group_id: str, done: Done, on: Context
+    me: GroupCoordinator, group_id: str, done: RebalanceStep, on: Context
 ) -> Effects[GroupCoordinator]:
     """Store the group, append its record if there is one, and respond.
 
@@ -189,7 +191,7 @@ def effects(
     )
 
 
-def _events(group_id: str, before: ClassicGroup, done: Done) -> tuple[Event, ...]:
+def _events(group_id: str, before: ClassicGroup, done: RebalanceStep) -> tuple[Event, ...]:
     group = done.group
     gone = tuple(
         AssignmentMoved(group_id, name, before.generation, 0, had, (), because, COUNTED)

@@ -30,7 +30,7 @@ from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
 
-class Kept(Value, frozen=True):
+class KeptTransaction(Value, frozen=True):
     """The result for an open transaction that InitProducerId is to keep.
 
     `record` is what has to be logged, None if the caller gets the identity that is already stored.
@@ -110,18 +110,18 @@ def keeps(request: InitProducerId) -> bool:
     return isinstance(request, InitProducerId2Pc) and request.keep_prepared_txn
 
 
-def keep_transaction(known: TransactionMetadata, on: Context) -> Kept:
+def keep_transaction(known: TransactionMetadata, on: Context) -> KeptTransaction:
     """Keep an open transaction: it stays ONGOING, and gets another identity that may end it."""
     facing = known.as_its_client_knows_it
     fresh = on.next_producer_id
     given = on.rules.keep_prepared(facing.producer_id, facing.producer_epoch, fresh)
     assert not isinstance(given, Errors), "refused before"
     if given == (facing.producer_id, facing.producer_epoch):
-        return Kept(None)
+        return KeptTransaction(None)
     record = record_of(known, TransactionState.ONGOING).but(
         next_producer_id=given[0], next_producer_epoch=given[1]
     )
-    return Kept(record, 1 if given[0] == fresh else 0)
+    return KeptTransaction(record, 1 if given[0] == fresh else 0)
 
 
 def kept_answer(known: TransactionMetadata) -> InitProducerId2PcResponse:

@@ -17,7 +17,13 @@ from itertools import combinations
 
 from kipviz.checking.judging.budgets import budget_of, budget_words
 from kipviz.checking.judging.faults import faults as faults_named
-from kipviz.checking.judging.verdicts import BREAKS, EVERY_PROPERTY, Cell, Judged, cells_of
+from kipviz.checking.judging.verdicts import (
+    BREAKS,
+    EVERY_PROPERTY,
+    DesignVerdicts,
+    PropertyVerdict,
+    cells_of,
+)
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.seeded_run import Task, Verdict, run
@@ -81,7 +87,7 @@ class Ablated(Value, frozen=True):
 
     rules: tuple[str, ...]
     design: str
-    first: Judged | None
+    first: DesignVerdicts | None
     held: tuple[Tried, ...]
     sampled: Sampled | None = None
 
@@ -92,7 +98,7 @@ class Ablated(Value, frozen=True):
         return (*first, *(each.timers for each in self.held))
 
     @property
-    def cell(self) -> Cell | None:
+    def cell(self) -> PropertyVerdict | None:
         """The property that breaks after the fewest steps."""
         if self.first is None:
             return None
@@ -222,7 +228,7 @@ class _Work:
         properties: tuple[Property, ...],
         *,
         to_the_first: bool,
-    ) -> Judged:
+    ) -> DesignVerdicts:
         model = self._scenario.model(design, budget)
         search = Search(model, properties)
 
@@ -234,14 +240,16 @@ class _Work:
         bounds = self._bounds.but(breaks_max=1) if to_the_first else self._bounds
         explored = search.run(bounds, report_progress)
         cells = cells_of(explored, properties, model.spec)
-        return Judged(self._scenario.name, design.name, design.status, budget, explored, cells)
+        return DesignVerdicts(
+            self._scenario.name, design.name, design.status, budget, explored, cells
+        )
 
 
 def _off_option(rule: str) -> str:
     return slot_named(rule).options[1].name
 
 
-def _summarize_search(judged: Judged) -> Tried:
+def _summarize_search(judged: DesignVerdicts) -> Tried:
     explored = judged.explored
     sure = explored.complete and not explored.undecided
     return Tried(budget_words(judged.budget), explored.states, sure, explored.timers)

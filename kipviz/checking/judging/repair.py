@@ -21,7 +21,7 @@ from kipviz.checking.judging.verdicts import (
     EVERY_PROPERTY,
     HOLDS,
     NOT_DECIDED,
-    Judged,
+    DesignVerdicts,
     judge,
     property_named,
 )
@@ -46,7 +46,7 @@ ANY, IS = "any", "="
 Told = Callable[[str, int, int], bool]
 
 
-class Question(Value, frozen=True):
+class RepairQuestion(Value, frozen=True):
     """The question: with which decisions of `other` does `design` keep its properties?
 
     `other` is a design's name, several with commas between them, or "any" for every option of every slot. The name of a
@@ -146,7 +146,7 @@ class Attempt(msgspec.Struct, frozen=True, eq=False):
 class Repair(msgspec.Struct, frozen=True, eq=False):
     """The sets that were tried; `whole` is False if the work was cancelled."""
 
-    question: Question
+    question: RepairQuestion
     slots: tuple[str, ...]
     attempts: tuple[Attempt, ...]
     whole: bool = True
@@ -195,7 +195,7 @@ def _rest(size: int, undecided: Sequence[Attempt]) -> str:
     return smaller
 
 
-def repair(question: Question, progress: Told | None = None) -> Repair:
+def repair(question: RepairQuestion, progress: Told | None = None) -> Repair:
     """Try sets of decisions, smallest first, and stop after the first size that contains a repair.
 
     Raises:
@@ -213,7 +213,7 @@ def repair(question: Question, progress: Told | None = None) -> Repair:
     return Repair(question, slots, attempts, whole=going)
 
 
-def _attempts(question: Question, slots: tuple[str, ...], told: Told) -> Iterator[Attempt]:
+def _attempts(question: RepairQuestion, slots: tuple[str, ...], told: Told) -> Iterator[Attempt]:
     if type(question.decisions_max) is not int or question.decisions_max < 1:
         raise ValueError(
             f"decisions_max must be a whole number of at least 1, not {question.decisions_max!r}"
@@ -252,7 +252,7 @@ def _attempts(question: Question, slots: tuple[str, ...], told: Told) -> Iterato
             return
 
 
-def _attempt(chosen: tuple[str, ...], candidate: Design, judged: Judged) -> Attempt:
+def _attempt(chosen: tuple[str, ...], candidate: Design, judged: DesignVerdicts) -> Attempt:
     explored = judged.explored
     for cell in judged.cells:
         if cell.fails:

@@ -51,7 +51,7 @@ def property_named(name: str) -> Property:
     raise UnknownProperty(f"there is no property {name!r}; the properties are {allowed}")
 
 
-class Cell(Value, frozen=True):
+class PropertyVerdict(Value, frozen=True):
     """The verdict on one property under one design.
 
     `asked` is the property, `verdict` is "holds", "holds so far" or "breaks"; `actions` is a shortest run that breaks
@@ -78,7 +78,7 @@ class Cell(Value, frozen=True):
         return self.verdict == BREAKS and not self.blame
 
 
-class Judged(Value, frozen=True):
+class DesignVerdicts(Value, frozen=True):
     """One design in one scenario under one fault budget, searched."""
 
     scenario: str
@@ -86,9 +86,9 @@ class Judged(Value, frozen=True):
     status: str
     budget: FaultBudget
     explored: Explored
-    cells: tuple[Cell, ...]
+    cells: tuple[PropertyVerdict, ...]
 
-    def cell(self, name: str) -> Cell:
+    def cell(self, name: str) -> PropertyVerdict:
         """Find the cell of a property.
 
         Raises:
@@ -124,7 +124,7 @@ def judge(
     bounds: Bounds = Bounds(),  # noqa: B008  the same
     progress: ProgressTold | None = None,
     properties: tuple[Property, ...] = EVERY_PROPERTY,
-) -> Judged:
+) -> DesignVerdicts:
     """Search one design exhaustively and return a verdict on each property.
 
     The search does not go beyond a state that breaks a property. So if several properties break one after the other, it
@@ -136,7 +136,7 @@ def judge(
     chosen = design_named(design)
     model = scenario_named(scenario).model(chosen, budget)
     explored = Search(model, properties).run(bounds, progress)
-    return Judged(
+    return DesignVerdicts(
         scenario,
         design,
         chosen.status,
@@ -148,7 +148,7 @@ def judge(
 
 def cells_of(
     explored: Explored, properties: tuple[Property, ...], spec: ClusterSpec
-) -> tuple[Cell, ...]:
+) -> tuple[PropertyVerdict, ...]:
     """Return for each property what a search of a cluster found."""
     found = {c.property: c for c in explored.counterexamples}
     sure = explored.complete and not explored.undecided
@@ -156,10 +156,10 @@ def cells_of(
     for prop in properties:
         story = found.get(prop.name)
         if story is None:
-            cells.append(Cell(prop.name, HOLDS if sure else SO_FAR))
+            cells.append(PropertyVerdict(prop.name, HOLDS if sure else SO_FAR))
         else:
             blame = blame_for_harm(spec, story.harm)
-            cells.append(Cell(prop.name, BREAKS, story.reason, story.actions, blame))
+            cells.append(PropertyVerdict(prop.name, BREAKS, story.reason, story.actions, blame))
     return tuple(cells)
 
 
@@ -169,7 +169,7 @@ def verdict_table(
     budget: FaultBudget = FaultBudget(),  # noqa: B008  a value never changes
     bounds: Bounds = Bounds(),  # noqa: B008  the same
     progress: Callable[[str, int, int], bool] | None = None,
-) -> tuple[Judged, ...]:
+) -> tuple[DesignVerdicts, ...]:
     """Judge several designs; `progress` gets (design, states, depth) and stops them by returning False.
 
     The verdicts before a stop are kept.
@@ -177,7 +177,7 @@ def verdict_table(
     Raises:
         ValueError: as `judge` does.
     """
-    rows: list[Judged] = []
+    rows: list[DesignVerdicts] = []
     stopped = False
     for name in designs:
         if stopped:

@@ -34,7 +34,7 @@ FOLLOW_MAX = 5_000
 HELD_BACK = "you hold it back"
 
 
-class Held(Value, frozen=True):
+class HeldAction(Value, frozen=True):
     """An action that does not happen until it is released.
 
     `number` identifies the message, counted in the order of sending from 1; it is 0 if the action delivers none. `name`
@@ -71,7 +71,7 @@ class Missing(Value, frozen=True):
     why: str
 
 
-class Wire:
+class MessagesInFlight:
     """The messages in flight, by their numbers; a fold over events."""
 
     def __init__(self) -> None:
@@ -131,12 +131,14 @@ def name_of(world: World, action: ClusterAction) -> str:
 class Course:
     """A run that is being continued: its trace, the messages in flight, and what is held back."""
 
-    def __init__(self, model: ClusterModel, trace: Trace, held: tuple[Held, ...] = ()) -> None:
+    def __init__(
+        self, model: ClusterModel, trace: Trace, held: tuple[HeldAction, ...] = ()
+    ) -> None:
         """Start where the trace stands."""
         self.model = model
         self.trace = trace
         self.held = tuple(h.but(until=-1) for h in held if h.at(trace.depth))
-        self.wire = Wire()
+        self.wire = MessagesInFlight()
         for node in trace.path(trace.cursor):
             self.wire.see(trace.node(node).events)
 
@@ -168,7 +170,7 @@ class Course:
 
     def hold(self, action: ClusterAction, name: str, number: int = 0) -> None:
         """Hold back from here on the action with this name, or the delivery of the message with this number."""
-        self.held = (*self.held, Held(action, name, number, self.trace.depth))
+        self.held = (*self.held, HeldAction(action, name, number, self.trace.depth))
 
     def why_not(self, action: ClusterAction, name: str) -> str | None:
         """Return why the action with this name cannot happen here, or None if it can."""
@@ -211,7 +213,7 @@ class Course:
                 return
             stood.add(standing)
 
-    def _standing(self) -> tuple[bytes, tuple[Held, ...]]:
+    def _standing(self) -> tuple[bytes, tuple[HeldAction, ...]]:
         """Return what decides the next step that happens by itself."""
         return self.model.search_key(self.world), self.held
 
@@ -300,7 +302,7 @@ def rest_of(trace: Trace, path: tuple[int, ...], after: int) -> list[Again]:
     return [Again(name_of(a.world, b.action), b.action) for a, b in pairwise(nodes)]
 
 
-def _is(held: Held, action: ClusterAction, name: str, number: int) -> bool:
+def _is(held: HeldAction, action: ClusterAction, name: str, number: int) -> bool:
     if held.action != action or held.until >= 0:
         return False
     return held.number == number if held.number else held.name == name

@@ -32,9 +32,9 @@ from kipviz.core.links.link import (
     CursorMark,
     Leg,
     Link,
+    LinkStep,
     Part,
     SumOfMarks,
-    Taken,
     Witness,
     check_of,
     crc_of_marks,
@@ -296,7 +296,7 @@ class _Replay:
                 name = label(before, self.trace.action)
                 self._note(step, f"step {step}, {name}, leads to another state than before")
 
-    def _take(self, taken: Taken) -> str:
+    def _take(self, taken: LinkStep) -> str:
         """Take one step; return the reason if it is not possible."""
         action: Any
         if isinstance(taken.pick, str):

@@ -15,7 +15,7 @@ import msgspec
 
 from kipviz.checking.judging.budgets import counts_of
 from kipviz.checking.search.liveness import FOR_EVER, SETTLES, UNDECIDED, settle
-from kipviz.checking.single_run.alternative_run import Held, Missing
+from kipviz.checking.single_run.alternative_run import HeldAction, Missing
 from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.checking.single_run.learner_record import BY_ID, NOTHING, Learned
 from kipviz.checking.single_run.quiescence import raise_budget
@@ -56,7 +56,7 @@ class KeptLine(Value, frozen=True):
     tree: int
     tip: int
     said: str = ""
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldAction, ...] = ()
     missing: tuple[Missing, ...] = ()
 
 

@@ -33,7 +33,7 @@ _WORDS = {HOLDS: "holds", BROKEN: BREAKS, PENDING: NOT_DECIDED}
 Told = Callable[[str, int, int], bool]
 
 
-class Decision(Value, frozen=True):
+class SavingDecision(Value, frozen=True):
     """One slot with another option, and the verdict on the run under it.
 
     `verdict` is "holds", "breaks" or "not decided" for this run, or "the model failed". `missing` are the old steps
@@ -61,7 +61,7 @@ def decisions(
     made: Breaking,
     bounds: Bounds | None = None,
     progress: Told | None = None,
-) -> tuple[Decision, ...]:
+) -> tuple[SavingDecision, ...]:
     """Try every other option of every slot alone; with `bounds`, search those that save the run, until one breaks.
 
     `progress` gets (design, states, depth) of each search; if it returns False, the remaining decisions are not
@@ -112,9 +112,9 @@ def _others(design: Design, spec: ClusterSpec) -> list[tuple[Slot, Option]]:
     ]
 
 
-def _judge_decision(made: Breaking, slot: Slot, option: Option) -> Decision:
+def _judge_decision(made: Breaking, slot: Slot, option: Option) -> SavingDecision:
     design = made.run.design.but(**{slot.name: option.name})
-    decision = Decision(slot.name, option.name, option.sentence, design.name, FAILS)
+    decision = SavingDecision(slot.name, option.name, option.sentence, design.name, FAILS)
     try:
         other, missing = under(made, design)
         (judged,) = judge(other, (property_named(made.broken),))

@@ -97,7 +97,7 @@ class EventRow(Value, frozen=True):
     text: str = ""
 
 
-class Moment(Value, frozen=True):
+class SeededStep(Value, frozen=True):
     """One step of a seeded run: the action, its outcome, and the properties' memory after it."""
 
     step: int
@@ -107,7 +107,7 @@ class Moment(Value, frozen=True):
     observations: States
 
 
-def moments(task: Task, model: ClusterModel | None = None) -> Iterator[Moment]:
+def moments(task: Task, model: ClusterModel | None = None) -> Iterator[SeededStep]:
     """Make a run, one step at a time, until nothing is left to do or steps_max is reached.
 
     `model` replaces the task's own model, for example with one whose rules are observed.
@@ -137,7 +137,7 @@ def moments(task: Task, model: ClusterModel | None = None) -> Iterator[Moment]:
         states = tuple(
             p.observe(s, action, outcome) for p, s in zip(PROPERTIES, states, strict=True)
         )
-        yield Moment(step, world, action, outcome, states)
+        yield SeededStep(step, world, action, outcome, states)
         world = outcome.world
 
 

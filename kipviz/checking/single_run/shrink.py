@@ -32,7 +32,7 @@ class NotBroken(ValueError):
     """The run does not break the property that it was said to break."""
 
 
-class Story(Value, frozen=True):
+class ShortestRun(Value, frozen=True):
     """A run from which no single action can be left out, and the number of runs tried to find it."""
 
     property: str
@@ -56,7 +56,7 @@ def shrink(
     actions: Sequence[ClusterAction],
     broken: str,
     go_on: Callable[[], bool] = lambda: True,
-) -> Story:
+) -> ShortestRun:
     """Return a minimal story that breaks the same property; `go_on` can end the work early.
 
     Raises:
@@ -70,7 +70,7 @@ def shrink(
         if tidier == story:
             break
         story = tidier
-    return Story(broken, story, judge.tried)
+    return ShortestRun(broken, story, judge.tried)
 
 
 def savings(

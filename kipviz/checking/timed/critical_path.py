@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from math import isfinite
 from typing import TypeAlias
 
-from kipviz.checking.single_run.alternative_run import Wire
+from kipviz.checking.single_run.alternative_run import MessagesInFlight
 from kipviz.cluster.actions import (
     ClusterAction,
     Deliver,
@@ -261,7 +261,7 @@ class _Clockwork:
         self._now = 0
         self._timed = Timed(model.initial())
         self._world: World = self._timed.world
-        self._wire = Wire()
+        self._wire = MessagesInFlight()
         self._sent: list[
             tuple[int, int]
         ] = []  # for each message, when and by which step it was sent

@@ -45,7 +45,7 @@ FAULTS = "expire_lock=1,time_out=1"
 Told = Callable[[str, int, int], bool]
 
 
-class Question(Value, frozen=True):
+class LandscapeQuestion(Value, frozen=True):
     """The question of a landscape: a scenario, two axes, fixed settings, and the faults that may happen.
 
     `fixed` are further settings, each of the form name=value.
@@ -119,7 +119,7 @@ class Spot(Value, frozen=True):
 class Landscape(Value, frozen=True):
     """The cells of a question, design by design, row by row; some are missing if it was stopped."""
 
-    question: Question
+    question: LandscapeQuestion
     spots: tuple[Spot, ...]
 
     def spot(self, design: str, down: int, across: int) -> Spot:
@@ -195,7 +195,7 @@ _NOTHING = _Nothing()
 
 
 def landscape(
-    question: Question = Question(),  # noqa: B008  a value never changes
+    question: LandscapeQuestion = LandscapeQuestion(),  # noqa: B008  a value never changes
     bounds: Bounds = Bounds(),  # noqa: B008  the same
     progress: Told | None = None,
 ) -> Iterator[Spot]:
@@ -228,14 +228,14 @@ def landscape(
 
 
 def _model(
-    question: Question, design: Design, budget: FaultBudget, down: int, across: int
+    question: LandscapeQuestion, design: Design, budget: FaultBudget, down: int, across: int
 ) -> ClusterModel:
     story = scenario_named(question.scenario)
     spec, under = apply_changes(story.spec, design, question.settings(down, across))
     return story.but(spec=spec).model(under, budget)
 
 
-def check(question: Question) -> None:
+def check(question: LandscapeQuestion) -> None:
     """Reject a question that is not valid, before the first search.
 
     Raises:
@@ -261,7 +261,7 @@ def check(question: Question) -> None:
     _check_difference(question, spec.but(budget=budget_of(question.faults)))
 
 
-def _check_difference(question: Question, spec: ClusterSpec) -> None:
+def _check_difference(question: LandscapeQuestion, spec: ClusterSpec) -> None:
     allowed = settings_of(spec)
     for axis in (question.down, question.across):
         if axis.setting not in allowed:

@@ -21,7 +21,7 @@ SUFFIX = ".tla"
 _NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
 
 
-class Written(msgspec.Struct, frozen=True, eq=False):
+class ModuleFiles(msgspec.Struct, frozen=True, eq=False):
     """The files of a module: the module first, then the .cfg files, each with its purpose."""
 
     module: str
@@ -70,7 +70,7 @@ def write(
     *,
     states_max: int = STATES_MAX,
     go_on: Callable[[int, int], bool] | None = None,
-) -> Written:
+) -> ModuleFiles:
     """Search a cluster under each design, and write the module and its .cfg files.
 
     Raises:
@@ -86,7 +86,7 @@ def write(
     texts = _texts(Path(path), module)
     for place, text in texts.items():
         atomic_write.write(place, text.encode())
-    return Written(str(path), found.searches, tuple(texts))
+    return ModuleFiles(str(path), found.searches, tuple(texts))
 
 
 def _texts(path: Path, module: Module) -> Mapping[str, str]:

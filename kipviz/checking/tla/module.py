@@ -17,7 +17,7 @@ import kipviz
 from kipviz.checking.single_run.runs import scenario_header
 from kipviz.checking.tla.names import each_once, name_of_action, name_of_place, word
 from kipviz.checking.tla.reachable_states import PROMISE, Reached
-from kipviz.checking.tla.rule_recorder import Asked
+from kipviz.checking.tla.rule_recorder import RuleAnswer
 from kipviz.checking.tla.rule_text import formula, parameters
 from kipviz.checking.tla.situations import Deed, Numbers, Rules, Situation, Update, deed
 from kipviz.checking.tla.terms import Record, Term, quote_text, records, term_of, tla
@@ -233,7 +233,7 @@ class _Writing:
             self._named[text] = f"{kind}_{len(self._named) + 1}"
         return self._named[text]
 
-    def _question(self, asked: Asked) -> str:
+    def _question(self, asked: RuleAnswer) -> str:
         slot = slot_named(asked.slot)
         call = _call(_operator(asked.slot), self._arguments(slot, asked.arguments))
         if isinstance(asked.answer, bool):

@@ -10,7 +10,7 @@ import msgspec
 
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds, Explored
-from kipviz.checking.tla.rule_recorder import Asked, Listener
+from kipviz.checking.tla.rule_recorder import Listener, RuleAnswer
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.specs.spec import FaultBudget
@@ -30,12 +30,12 @@ ABSENT = "absent"
 STATES_MAX = 20_000
 
 
-class Step(msgspec.Struct, frozen=True, eq=False):
+class SearchStep(msgspec.Struct, frozen=True, eq=False):
     """One step of the search: the numbers of its two states."""
 
     before: int
     after: int
-    asked: tuple[Asked, ...]
+    asked: tuple[RuleAnswer, ...]
 
 
 class Variable(msgspec.Struct, frozen=True, eq=False):
@@ -70,7 +70,7 @@ class Reached(msgspec.Struct, frozen=True, eq=False):
     properties: tuple[Property, ...]
     variables: tuple[Variable, ...]
     steady: tuple[Place, ...]
-    steps: dict[ClusterAction, tuple[Step, ...]]
+    steps: dict[ClusterAction, tuple[SearchStep, ...]]
     labels: dict[ClusterAction, tuple[str, ...]]
     broken: frozenset[int]
 
@@ -133,7 +133,7 @@ class _Gathered:
         self._properties: tuple[Property, ...] = ()
         self._values: dict[Place, dict[Any, int]] = {}
         self._at: dict[Place, list[int]] = {}
-        self._steps: dict[ClusterAction, list[Step]] = {}
+        self._steps: dict[ClusterAction, list[SearchStep]] = {}
         self._labels: dict[ClusterAction, dict[str, None]] = {}
         self._broken: set[int] = set()
         self._count = 0
@@ -154,7 +154,7 @@ class _Gathered:
                 with listener.listening() as heard:
                     after, observed = search.take(world, states, action)
                 to = graph.numbers[search.key(after, observed)]
-                step = Step(first + number, first + to, tuple(heard))
+                step = SearchStep(first + number, first + to, tuple(heard))
                 self._steps.setdefault(action, []).append(step)
                 self._labels.setdefault(action, {})[label(world, action)] = None
         self._searches.append(Searched(design, found, first, len(graph)))

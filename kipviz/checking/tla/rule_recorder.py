@@ -15,7 +15,7 @@ from kipviz.designs.design import Design
 R = TypeVar("R", BrokerRules, ClientRules)
 
 
-class Asked(Value, frozen=True):
+class RuleAnswer(Value, frozen=True):
     """One question to a slot's rule, and its answer."""
 
     slot: str
@@ -28,12 +28,12 @@ class Listener:
 
     def __init__(self) -> None:
         """Start without recording."""
-        self._heard: dict[Asked, None] | None = None
+        self._heard: dict[RuleAnswer, None] | None = None
 
     @contextmanager
-    def listening(self) -> Iterator[dict[Asked, None]]:
+    def listening(self) -> Iterator[dict[RuleAnswer, None]]:
         """Yield a dict that collects the questions from now until the end, in the order of their first time."""
-        heard: dict[Asked, None] = {}
+        heard: dict[RuleAnswer, None] = {}
         self._heard = heard
         try:
             yield heard
@@ -55,7 +55,7 @@ class Listener:
         def record_rule(*arguments: object) -> object:
             answer = rule(*arguments)
             if self._heard is not None:
-                self._heard.setdefault(Asked(slot, arguments, answer))
+                self._heard.setdefault(RuleAnswer(slot, arguments, answer))
             return answer
 
         return record_rule

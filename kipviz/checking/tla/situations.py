@@ -17,21 +17,21 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kipviz.checking.tla.reachable_states import PROMISE, NotWhole, Reached, Step, Variable
-from kipviz.checking.tla.rule_recorder import Asked
+from kipviz.checking.tla.reachable_states import PROMISE, NotWhole, Reached, SearchStep, Variable
+from kipviz.checking.tla.rule_recorder import RuleAnswer
 
 # For some of the variables, by their index, the index of the value.
 Numbers: TypeAlias = tuple[tuple[int, int], ...]
 
 # The questions of an action, and its changes.
-Row: TypeAlias = tuple[tuple[Asked, ...], Numbers]
+Row: TypeAlias = tuple[tuple[RuleAnswer, ...], Numbers]
 
 
 class Situation(msgspec.Struct, frozen=True, eq=False):
     """Where an action is possible, its questions, and its changes."""
 
     when: Numbers
-    asked: tuple[Asked, ...]
+    asked: tuple[RuleAnswer, ...]
     then: Numbers
 
 
@@ -63,7 +63,7 @@ class Rules:
     def __init__(self, reached: Reached) -> None:
         """Store the designs of the searches."""
         self._reached = reached
-        self._admits: dict[tuple[int, tuple[Asked, ...]], bool] = {}
+        self._admits: dict[tuple[int, tuple[RuleAnswer, ...]], bool] = {}
 
     def answer(self, design: int, slot: str, arguments: tuple[object, ...]) -> object:
         """Return the answer of a design's rule.
@@ -79,7 +79,7 @@ class Rules:
                 f"the rule of {slot} in {chosen.name} cannot answer what another design of the module is asked: {error}"
             ) from error
 
-    def admits(self, design: int, asked: tuple[Asked, ...]) -> bool:
+    def admits(self, design: int, asked: tuple[RuleAnswer, ...]) -> bool:
         """Return whether a design gives all of these answers."""
         known = self._admits.get((design, asked))
         if known is None:
@@ -88,7 +88,7 @@ class Rules:
         return known
 
 
-def deed(reached: Reached, rules: Rules, steps: Sequence[Step]) -> Deed:
+def deed(reached: Reached, rules: Rules, steps: Sequence[SearchStep]) -> Deed:
     """Return the situations in which an action is possible, and what it does there."""
     variables = reached.variables
     promises = [n for n, each in enumerate(variables) if each.place[0] == PROMISE]
@@ -98,7 +98,7 @@ def deed(reached: Reached, rules: Rules, steps: Sequence[Step]) -> Deed:
     # Variables that the step does not change are the least likely to matter, and among them those with many values.
     still.sort(key=lambda n: (-len(variables[n].values), n))
 
-    def row_of(step: Step) -> Row:
+    def row_of(step: SearchStep) -> Row:
         differs = tuple(n for n in changed if _differs(variables[n], step))
         return step.asked, tuple((n, variables[n].at[step.after]) for n in differs)
 
@@ -171,7 +171,7 @@ def _decisive(
 def _forget_variable(
     known: dict[tuple[int, ...], _Known],
     place: int,
-    admits: Callable[[int, tuple[Asked, ...]], bool],
+    admits: Callable[[int, tuple[RuleAnswer, ...]], bool],
 ) -> dict[tuple[int, ...], _Known] | None:
     """Return what is known without one variable; None if it is contradictory then."""
     fewer: dict[tuple[int, ...], _Known] = {}
@@ -189,7 +189,7 @@ def _forget_variable(
     return None if any(_mixes_rows(fewer[key], admits) for key in joined) else fewer
 
 
-def _mixes_rows(here: _Known, admits: Callable[[int, tuple[Asked, ...]], bool]) -> bool:
+def _mixes_rows(here: _Known, admits: Callable[[int, tuple[RuleAnswer, ...]], bool]) -> bool:
     """Return whether a design admits another row than its own."""
     return any(
         row != own and admits(design, row[0])
@@ -198,5 +198,5 @@ def _mixes_rows(here: _Known, admits: Callable[[int, tuple[Asked, ...]], bool]) 
     )
 
 
-def _differs(variable: Variable, step: Step) -> bool:
+def _differs(variable: Variable, step: SearchStep) -> bool:
     return variable.at[step.before] != variable.at[step.after]

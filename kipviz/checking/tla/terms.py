@@ -17,7 +17,7 @@ import msgspec
 
 from kipviz.core.log import Log
 from kipviz.core.table import Table
-from kipviz.core.values import Value, Written, WrittenEnum
+from kipviz.core.values import TextEnum, TextValue, Value
 
 # The largest number that TLC can count with; a larger number is written as a text.
 INT_MAX = 2**31 - 1
@@ -49,13 +49,13 @@ def term_of(value: object, kind: object = None) -> Term:
         return () if value is None else (term_of(value, others[0] if len(others) == 1 else None),)
     if value is None:
         return ()
-    if isinstance(value, WrittenEnum):
+    if isinstance(value, TextEnum):
         return value.value
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, bool | str):
         return value
-    if isinstance(value, Written):
+    if isinstance(value, TextValue):
         return value.text
     if isinstance(value, int):
         return value if abs(value) <= INT_MAX else str(value)
@@ -77,7 +77,7 @@ def varying(values: Sequence[object]) -> list[Term]:
     if (
         len(alike) == 1
         and isinstance(firsts, msgspec.Struct)
-        and not isinstance(firsts, Table | Log | Written)
+        and not isinstance(firsts, Table | Log | TextValue)
     ):
         hints = _hints(type(firsts))
         columns = {

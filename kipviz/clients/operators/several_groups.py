@@ -21,7 +21,7 @@ from kipviz.messages.groups.several_groups import (
 from kipviz.messages.message import Message
 
 
-class Heard(Value, frozen=True):
+class GroupAnswers(Value, frozen=True):
     """What follows from a response: the next requests, the new descriptions, and the first error of a group."""
 
     asks: tuple[Message, ...]
@@ -49,7 +49,9 @@ def remaining_groups(asked: Message | None, sent: Message) -> tuple[Message, ...
     return (narrow_to_groups(asked, rest),) if rest else ()
 
 
-def sort_results(request: OfGroups, answer: GroupsResponse, again: tuple[Errors, ...]) -> Heard:
+def sort_results(
+    request: OfGroups, answer: GroupsResponse, again: tuple[Errors, ...]
+) -> GroupAnswers:
     """Sort the results for each group: retry, ask as a classic group, keep, or error.
 
     Source: DescribeConsumerGroupsHandler.handledConsumerGroupResponse, DeleteConsumerGroupsHandler.
@@ -70,4 +72,4 @@ def sort_results(request: OfGroups, answer: GroupsResponse, again: tuple[Errors,
     asks: tuple[Message, ...] = (narrow_to_groups(request, tuple(later)),) if later else ()
     if classic:
         asks = (*asks, DescribeGroups(tuple(classic)))
-    return Heard(asks, tuple(told), next(iter(failed), ""))
+    return GroupAnswers(asks, tuple(told), next(iter(failed), ""))

@@ -14,18 +14,18 @@ from kipviz.clients import workers
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import client_of
 from kipviz.clients.kinds import Holder
-from kipviz.clients.rules import ClientRules, Entry
+from kipviz.clients.rules import ClientRules, ThreadEntry
 from kipviz.clients.throwing.client_errors import SessionInUse
 
 # The state of a thread that has begun a call and has not made it.
 PARKED, LOOKED = "waits for the lock", "has looked"
 
 
-def entry(me: Application, line: Line, rules: ClientRules) -> Entry:
+def entry(me: Application, line: Line, rules: ClientRules) -> ThreadEntry:
     """Return how a call enters; it enters at once without a session, or without another active thread."""
     alone = all(other.ended for other in me.workers)
     if alone or me.session is None or not isinstance(client_of(me, line), Holder):
-        return Entry.ENTERS
+        return ThreadEntry.ENTERS
     return rules.session_threads(bool(_call_of_others(me)), line.call is Call.SEND)
 
 

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, TypeAlias
 from msgspec.structs import astuple
 
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
-from kipviz.core.values import Written
+from kipviz.core.values import TextValue
 from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
@@ -27,7 +27,7 @@ from kipviz.settings.client_configs import (
 REQUESTS: dict[str, type[Message]] = {api.name: api.request for api in APIS}
 
 
-class RequestError(Written, frozen=True):
+class RequestError(TextValue, frozen=True):
     """The error of a request, by the name of its class; `request_error` makes it."""
 
     TEXT: ClassVar[str] = "%s: %s"
@@ -74,7 +74,7 @@ class ExceptionClass(StrEnum):
 E = ExceptionClass
 
 
-class OwnError(Written, frozen=True):
+class OwnError(TextValue, frozen=True):
     """An exception that a client throws by itself: its class, and a message.
 
     `TEXT` and `WORDS` are those of the message; the class is before it.
@@ -105,7 +105,7 @@ def request_error(request: type[Message], error: Errors) -> RequestError:
     return RequestError(request.__name__, error)
 
 
-def exception_class(raised: Written | Literal[""]) -> ExceptionClass | None:
+def exception_class(raised: TextValue | Literal[""]) -> ExceptionClass | None:
     """Return the class of an exception that a client threw by itself, None for the error of a request and for no error."""
     return raised.EXCEPTION if isinstance(raised, OwnError) else None
 

@@ -7,7 +7,7 @@ reworded without a change to any story.
 
 from __future__ import annotations
 
-from kipviz.core.values import Value, Written
+from kipviz.core.values import TextValue, Value
 from kipviz.settings.consumer_configs import MAX_POLL_INTERVAL_MS
 
 
@@ -52,7 +52,7 @@ class ActionName(Value, frozen=True):
 
     verb: Verb
     parts: tuple[str, ...] = ()
-    timer: Written | None = None
+    timer: TextValue | None = None
 
     @property
     def in_scripts(self) -> str:

@@ -60,7 +60,7 @@ class PassedOver(Value, frozen=True):
     key: str
 
 
-class Entry(Value, frozen=True):
+class RebuiltBatch(Value, frozen=True):
     """A batch of a partition's log and when it was written; `gone` are keys that it deletes.
 
     `at` is the time as text, `at_ms` in ms since 1970; `leader_epoch` is that of the writing leader.
@@ -84,7 +84,7 @@ class Election(Value, frozen=True):
     after: int
 
 
-class Shown(Value, frozen=True):
+class ShownCards(Value, frozen=True):
     """The cards of a page: transactional ids, and partitions by their content."""
 
     transactional_ids: tuple[str, ...]
@@ -95,7 +95,9 @@ class Shown(Value, frozen=True):
 
 
 def spec_of(
-    entries: tuple[Entry, ...], internal_partitions: int, placements: tuple[Placement, ...] = ()
+    entries: tuple[RebuiltBatch, ...],
+    internal_partitions: int,
+    placements: tuple[Placement, ...] = (),
 ) -> ClusterSpec:
     """Return the spec for some logs; without placements it has one broker."""
     if not placements:
@@ -136,7 +138,7 @@ class RebuiltModel(ClusterModel):
         spec: ClusterSpec,
         brokers: BrokerRules,
         clients: ClientRules,
-        entries: tuple[Entry, ...],
+        entries: tuple[RebuiltBatch, ...],
         skipped: int = 0,
         elections: tuple[Election, ...] = (),
     ) -> None:
@@ -225,12 +227,12 @@ class RebuiltModel(ClusterModel):
         return Outcome(after, events)
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownCards:
         """The subjects of the page's cards."""
         return self.showing(self.entries)
 
     @staticmethod
-    def showing(entries: tuple[Entry, ...]) -> Shown:
+    def showing(entries: tuple[RebuiltBatch, ...]) -> ShownCards:
         """Return the subjects of the page's cards, in the order in which they appear."""
         ids: dict[str, None] = {}
         partitions: dict[str, dict[str, None]] = {}
@@ -241,7 +243,7 @@ class RebuiltModel(ClusterModel):
                 if isinstance(record, TransactionRecord):
                     ids[record.transactional_id] = None
         topics = tuple(partitions.pop(Role.PARTITION_LEADER, ()))
-        return Shown(
+        return ShownCards(
             tuple(ids),
             tuple(partitions.get(Role.GROUP_COORDINATOR, ())),
             tuple(partitions.get(Role.SHARE_COORDINATOR, ())),
@@ -260,7 +262,7 @@ class RebuiltModel(ClusterModel):
             events.append(LeaderMoved(each.partition, before, each.leader, each.epoch))
         return world, tuple(events)
 
-    def _read(self, world: World, entry: Entry) -> tuple[World, tuple[Event, ...]]:
+    def _read(self, world: World, entry: RebuiltBatch) -> tuple[World, tuple[Event, ...]]:
         batch, name = entry.batch, entry.partition
         log = replicate(append(world.logs[name], batch))
         key = role_key(world.image.leader_of(name), name)
@@ -278,7 +280,7 @@ class RebuiltModel(ClusterModel):
         )
         return world.but(logs=world.logs.set(name, log), roles=roles), (appended, *told)
 
-    def _replay_batch(self, role: Any, entry: Entry) -> tuple[Any, tuple[Event, ...]]:
+    def _replay_batch(self, role: Any, entry: RebuiltBatch) -> tuple[Any, tuple[Event, ...]]:
         """Let the leader's role replay a batch."""
         batch = entry.batch
         if isinstance(role, TransactionCoordinator):
@@ -324,7 +326,9 @@ def _delete_keys(table: Table[Any, Any], gone: tuple[str, ...]) -> Table[Any, An
     return table
 
 
-def _groups(role: GroupCoordinator, entry: Entry) -> tuple[GroupCoordinator, tuple[Event, ...]]:
+def _groups(
+    role: GroupCoordinator, entry: RebuiltBatch
+) -> tuple[GroupCoordinator, tuple[Event, ...]]:
     """Replay offsets and members, and emit events for staged offsets.
 
     Offsets keep their place in the log, which decides between two of them. Compaction may have removed the older record
@@ -352,7 +356,7 @@ def _groups(role: GroupCoordinator, entry: Entry) -> tuple[GroupCoordinator, tup
 
 
 def _transactions(
-    role: TransactionCoordinator, entry: Entry
+    role: TransactionCoordinator, entry: RebuiltBatch
 ) -> tuple[TransactionCoordinator, tuple[Event, ...]]:
     """Replay transaction records, and emit events for transitions."""
     events: list[Event] = []

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from math import gcd
 from typing import Any, TypeAlias
 
-from kipviz.core.values import Value, WrittenEnum
+from kipviz.core.values import TextEnum, Value
 from kipviz.settings import model_settings
 
 UNTIMED, TIMED = "untimed", "timed"
@@ -64,7 +64,7 @@ class Clock(Value, frozen=True):
         return f"timed ({ticks}, {wire}{people})"
 
 
-class Due(WrittenEnum):
+class Due(TextEnum):
     """What a deadline is for. Its text is stored in the fingerprints of timed worlds."""
 
     LOCK = "lock"

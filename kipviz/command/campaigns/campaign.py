@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, add_steps_max, count, names, seed
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import Progress, answer, check_place, cut_short, was_cut_short
 from kipviz.command.own_code import add_rules
 
@@ -59,11 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the campaign, count its outcomes, and write its events if --events asks for them."""
     if arguments.master is not None and arguments.way != "spark":
-        raise Refused("--master is for --way spark")
+        raise RefusedInput("--master is for --way spark")
     if arguments.events is not None:
         check_place(arguments.events)
         if Path(arguments.events).exists():
-            raise Refused(f"{arguments.events} already exists: choose another place")
+            raise RefusedInput(f"{arguments.events} already exists: choose another place")
     with Progress() as progress:
         with explaining():
             work = _campaign(arguments)
@@ -104,7 +104,7 @@ def explaining() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, CampaignFailed, Cancelled, SparkUnavailable) as wrong:
-        raise Refused(str(wrong) or type(wrong).__name__) from None
+        raise RefusedInput(str(wrong) or type(wrong).__name__) from None
 
 
 def spark_for(master: str | None) -> Any:

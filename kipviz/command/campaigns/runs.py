@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.campaigns.campaign import explaining, replay_words
 from kipviz.command.output import answer
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.broken not in {None, *saved.table["broken"].unique().to_pylist()}:
             property_named(arguments.broken)
     if arguments.design is not None and arguments.design not in saved.plan.designs:
-        raise Refused(f"this campaign has the designs {', '.join(saved.plan.designs)}")
+        raise RefusedInput(f"this campaign has the designs {', '.join(saved.plan.designs)}")
     result = ArrowResult(saved.plan, saved.table)
     broken = [row for row in result.rows_except("holds", "program") if _meant(row, arguments)]
     changes = None if earlier is None else changes_between(earlier.table, saved.table)

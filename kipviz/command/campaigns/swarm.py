@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count, names, seed
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import Progress, answer, until_interrupted
 from kipviz.properties.verdict import title_of
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
                 if not go_on(len(verdicts), arguments.runs):
                     break
         except ValueError as wrong:
-            raise Refused(str(wrong)) from None
+            raise RefusedInput(str(wrong)) from None
     failed = [verdict for verdict in verdicts if verdict.status != "holds"]
     actions = [row for row in coverage.rows() if row.role == "action"]
     errors = {

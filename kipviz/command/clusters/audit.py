@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, add_steps_max
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.campaigns.campaign import explaining, replay_words, spark_for
 from kipviz.command.clusters import audit_logs
 from kipviz.command.output import Progress, answer
@@ -38,11 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
         Refused: if neither an event log nor brokers' logs are named, or both.
     """
     if (arguments.log is None) == (arguments.logs is None):
-        raise Refused("name an event log, or brokers' folders after --logs")
+        raise RefusedInput("name an event log, or brokers' folders after --logs")
     if arguments.logs is not None:
         return audit_logs.run(arguments)
     if arguments.topics or arguments.no_checksums or arguments.spark or arguments.part_mb:
-        raise Refused("--topics, --no-checksums, --part-mb and --spark are for --logs")
+        raise RefusedInput("--topics, --no-checksums, --part-mb and --spark are for --logs")
     with Progress() as progress, explaining():
         from kipviz.spark.audit import audit_log
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import count, names
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.campaigns.campaign import explaining, spark_for
 from kipviz.command.output import Progress, answer
 
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
                     arguments.logs, arguments.topics, on_partition=report_parts, **how
                 )
     except (RecordingError, ValueError) as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     answer(_document(found), _lines(found), as_json=arguments.json)
     return int(found.fails)
 

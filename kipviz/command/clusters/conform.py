@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count, seed
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import GoingOn, Progress, answer, until_interrupted
 
 if TYPE_CHECKING:
@@ -134,9 +134,9 @@ def run(arguments: argparse.Namespace) -> int:
             _play(jars, programs, place, arguments.mutants, found, progress, go_on)
             kept = _keep(found, jars, place, progress, go_on) if found.refusals else []
     except (CannotStart, Lost, RecordingError) as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     except OSError as wrong:
-        raise Refused(f"cannot write {wrong.filename}: {wrong.strerror}") from None
+        raise RefusedInput(f"cannot write {wrong.filename}: {wrong.strerror}") from None
     answer(
         _document(found, kept, release, programs),
         _lines(found, kept, release, programs),
@@ -177,9 +177,9 @@ def _programs(arguments: argparse.Namespace) -> Iterator[Program]:
     try:
         yield read(Path(arguments.program).read_bytes())
     except OSError as wrong:
-        raise Refused(f"cannot read {arguments.program}: {wrong.strerror or wrong}") from None
+        raise RefusedInput(f"cannot read {arguments.program}: {wrong.strerror or wrong}") from None
     except ValueError as wrong:
-        raise Refused(f"{arguments.program}: {wrong}") from None
+        raise RefusedInput(f"{arguments.program}: {wrong}") from None
 
 
 def _place(to: str | None) -> Path | None:
@@ -187,7 +187,7 @@ def _place(to: str | None) -> Path | None:
         return None
     place = Path(to)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise Refused(f"--keep takes an empty or new folder, and {to} is neither")
+        raise RefusedInput(f"--keep takes an empty or new folder, and {to} is neither")
     return place
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kipviz.command.arguments import add_json, count, names
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.clusters import log_accept, log_folder
 from kipviz.command.output import answer, check_place, write_whole
 
@@ -98,15 +98,17 @@ def run(arguments: argparse.Namespace) -> int:
     path = paths[0]
     for each in paths:
         if not each.exists():
-            raise Refused(f"{each} does not exist; name a partition's folder or a .log file")
+            raise RefusedInput(f"{each} does not exist; name a partition's folder or a .log file")
     if why := _why_not_together(arguments):
-        raise Refused(why)
+        raise RefusedInput(why)
     if arguments.accept:
         return log_accept.run(arguments, paths)
     if arguments.open:
         return _open(arguments, paths)
     if len(paths) > 1:
-        raise Refused("several brokers' folders are for --accept, --open, and kipviz audit --logs")
+        raise RefusedInput(
+            "several brokers' folders are for --accept, --open, and kipviz audit --logs"
+        )
     if not arguments.topic and log_folder.holds_partitions(path):
         return log_folder.run(path, as_json=arguments.json)
     folder = path.resolve() if path.is_dir() else path.resolve().parent
@@ -125,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
                 else internal_topics.markers(segment)
             )
     except RecordingError as error:
-        raise Refused(str(error)) from None
+        raise RefusedInput(str(error)) from None
     batches = [batch for segment in segments for batch in segment.batches]
     document = {
         "topic": topic,
@@ -182,7 +184,7 @@ def _open(arguments: argparse.Namespace, paths: list[Path]) -> int:
         )
         step = run.trace.depth if arguments.at is None else step_of(run, *arguments.at)
     except (RecordingError, ValueError) as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     not_read = run.scenario.not_read  # type: ignore[attr-defined]
     window = run.scenario.window  # type: ignore[attr-defined]
     model, world = run.model, run.trace.world

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import count, names
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.campaigns.campaign import explaining, spark_for
 from kipviz.command.output import Progress, answer, until_interrupted
 
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace, folders: list[Path]) -> int:
                 worlds_max=arguments.worlds_max or WORLDS_MAX,
             )
     except (RecordingError, ValueError) as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     answer(found.document(), list(found.lines()), as_json=arguments.json)
     return int(bool(found.refused))
 
@@ -121,9 +121,11 @@ def _setting(text: str) -> tuple[str, str]:
     fields = BrokerSettings.__struct_fields__
     known = [kafka for kafka, ours in KAFKA_NAMES.items() if ours in fields]
     if not equals or name not in known:
-        raise Refused(f"a setting must be NAME=VALUE with one of {', '.join(known)}, not {text!r}")
+        raise RefusedInput(
+            f"a setting must be NAME=VALUE with one of {', '.join(known)}, not {text!r}"
+        )
     try:
         setting_of(name, value)
     except ValueError as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     return name, value

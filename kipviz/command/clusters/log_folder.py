@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import answer
 
 NEXT = (
@@ -56,7 +56,7 @@ def run(path: Path, *, as_json: bool) -> int:
             segments = sorted(f for f in folder.iterdir() if f.suffix == ".log")
             size = sum(f.stat().st_size for f in segments)
         except OSError as problem:
-            raise Refused(f"{folder} cannot be read ({problem.strerror})") from None
+            raise RefusedInput(f"{folder} cannot be read ({problem.strerror})") from None
         led = latest.get(folder.name)
         rows.append(
             {

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import count, seed
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.settings.client_configs import BOOTSTRAP_SERVERS
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ def _refuse_what_needs_a_script(arguments: argparse.Namespace) -> None:
     }
     for what, is_there in useless.items():
         if is_there and not arguments.script:
-            raise Refused(f"{what} waits for commands: give --script, too, or call kipviz.serve")
+            raise RefusedInput(
+                f"{what} waits for commands: give --script, too, or call kipviz.serve"
+            )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -93,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     given = arguments.scenario
     if arguments.topic and given is not None:
-        raise Refused("a story has its own topics: give either a story or --topic")
+        raise RefusedInput("a story has its own topics: give either a story or --topic")
     _refuse_what_needs_a_script(arguments)
     try:
         if arguments.topic:
@@ -109,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
         )
     except ValueError as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     raise_files_max()
     with server:
         if not arguments.script:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.checking.search.interrupted import until_interrupted
 from kipviz.command.arguments import add_json
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import answer
 from kipviz.core.outside.printable import escape_line
 from kipviz.settings.client_configs import SECURITY_PROTOCOL
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     config = _config(arguments.command_config)
     if arguments.page is not None and arguments.once:
-        raise Refused("--page shows repeated queries, and --once makes only one")
+        raise RefusedInput("--page shows repeated queries, and --once makes only one")
     try:
         with (
             Connection(arguments.bootstrap_server, config, arguments.timeout) as connection,
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         ):
             return _watch(connection.ask, arguments, page)
     except Unreachable as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -122,7 +122,9 @@ def _page(arguments: argparse.Namespace) -> Iterator[WatchPage | None]:
         page = WatchPage(arguments.page, arguments.every)
     except OSError as wrong:
         why = wrong.strerror or wrong
-        raise Refused(f"cannot listen at port {arguments.page} of this machine: {why}") from None
+        raise RefusedInput(
+            f"cannot listen at port {arguments.page} of this machine: {why}"
+        ) from None
     with page:
         print(f"kipviz: the page is at {page.address}", file=sys.stderr, flush=True)
         yield page
@@ -136,9 +138,9 @@ def _config(path: str | None) -> dict[str, Any]:
     try:
         return client_config(Path(path).read_text("utf-8"))
     except OSError as wrong:
-        raise Refused(f"cannot read {path}: {wrong.strerror or wrong}") from None
+        raise RefusedInput(f"cannot read {path}: {wrong.strerror or wrong}") from None
     except (BadProperties, UnicodeDecodeError) as wrong:
-        raise Refused(f"{path}: {wrong}") from None
+        raise RefusedInput(f"{path}: {wrong}") from None
 
 
 def _watch(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> int:
@@ -163,7 +165,7 @@ def _query_once(ask: Any, arguments: argparse.Namespace, page: WatchPage | None)
     except NoAnswer as why:
         sentence = f"no broker of {arguments.bootstrap_server} answers: {why}"
         if arguments.once:
-            raise Refused(sentence) from None
+            raise RefusedInput(sentence) from None
         print(f"kipviz: {escape_line(sentence)}; retrying", file=sys.stderr, flush=True)
         if page is not None:
             page.trouble(sentence)

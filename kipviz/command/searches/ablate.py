@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Search; the status is 0, because it is expected that something breaks without its rule."""
     from kipviz.checking.judging.ablation import BUDGETS, RULES, ablate
     from kipviz.checking.search.search_result import Bounds
-    from kipviz.command.bad_input import Refused
+    from kipviz.command.bad_input import RefusedInput
     from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.review import ablation_page
 
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
             rows = tuple(searched)
     except ValueError as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     document = {
         "scenario": arguments.scenario,
         "design": arguments.design,

@@ -15,7 +15,7 @@ from kipviz.checking.timed.time_limits import (
     advice,
 )
 from kipviz.command.arguments import add_json, count
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import answer
 from kipviz.settings.model_settings import REFRESH_MS
 
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         told = advice(limits)
     except BadLimits as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     document = {
         "limits": {name: getattr(limits, name) for name in OPTIONS},
         "checks": [

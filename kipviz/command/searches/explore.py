@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json, count, names
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
 from kipviz.command.own_code import add_rules
 from kipviz.command.searches.tla_module import add_module, check_module, write_module
@@ -15,7 +15,7 @@ from kipviz.properties.verdict import title_of
 if TYPE_CHECKING:
     from kipviz.checking.search.explore import Search
     from kipviz.checking.search.search_result import Bounds, Counterexample, Explored
-    from kipviz.checking.single_run.saving_decisions import Decision
+    from kipviz.checking.single_run.saving_decisions import SavingDecision
     from kipviz.checking.single_run.violation import Breaking
     from kipviz.cluster.model import ClusterModel
 
@@ -128,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
         spec, under = apply_changes(scenario.spec, design, settings)
         model = scenario.but(spec=spec).model(under, budget)
     if arguments.cut and not budget.cut:
-        raise Refused("a search with a network partition takes --faults cut=1 or more")
+        raise RefusedInput("a search with a network partition takes --faults cut=1 or more")
     bounds = _bounds(arguments)
     with Progress() as progress:
         if arguments.spark:
@@ -203,20 +203,20 @@ def _search(arguments: argparse.Namespace, model: ClusterModel) -> Search:
         reductions = [reduction(name) for name in arguments.reduce]
         if arguments.resume is not None and Path(arguments.resume).exists():
             if arguments.full_states:
-                raise Refused("--full-states is for a search from its start, not for --resume")
+                raise RefusedInput("--full-states is for a search from its start, not for --resume")
             return saved_search.load(arguments.resume, model, reductions)
         return Search(model, reductions=reductions, full_states=arguments.full_states)
     except (ValueError, OSError) as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
 
 
 def _check_spark(arguments: argparse.Namespace) -> None:
     if not arguments.spark and (arguments.master is not None or arguments.folder is not None):
-        raise Refused("--master and --folder are for --spark")
+        raise RefusedInput("--master and --folder are for --spark")
     if arguments.spark and (arguments.full_states or arguments.resume is not None):
-        raise Refused("--full-states and --resume are for a search without --spark")
+        raise RefusedInput("--full-states and --resume are for a search without --spark")
     if arguments.go_on and arguments.folder is None:
-        raise Refused("--go-on is for a search on Spark with a --folder that keeps its levels")
+        raise RefusedInput("--go-on is for a search on Spark with a --folder that keeps its levels")
 
 
 def _on_spark(
@@ -250,7 +250,7 @@ def _keep(arguments: argparse.Namespace, search: Search, found: Explored) -> Non
     try:
         saved_search.save(search, arguments.resume)
     except OSError as wrong:
-        raise Refused(f"cannot write {arguments.resume}: {wrong.strerror or wrong}") from None
+        raise RefusedInput(f"cannot write {arguments.resume}: {wrong.strerror or wrong}") from None
 
 
 def _shrink_example(
@@ -263,7 +263,7 @@ def _shrink_example(
     return example.but(actions=shrink(model, example.actions, example.property).actions)
 
 
-def _decisions(broken: Breaking, bounds: Bounds, progress: Progress) -> tuple[Decision, ...]:
+def _decisions(broken: Breaking, bounds: Bounds, progress: Progress) -> tuple[SavingDecision, ...]:
     from kipviz.checking.single_run.saving_decisions import decisions
 
     with until_interrupted(progress.designs) as go_on:
@@ -271,7 +271,7 @@ def _decisions(broken: Breaking, bounds: Bounds, progress: Progress) -> tuple[De
 
 
 def _example(
-    broken: Breaking, steps: tuple[str, ...], tried: tuple[Decision, ...]
+    broken: Breaking, steps: tuple[str, ...], tried: tuple[SavingDecision, ...]
 ) -> dict[str, object]:
     return {
         "property": broken.broken,
@@ -284,7 +284,7 @@ def _example(
     }
 
 
-def _document(decision: Decision) -> dict[str, object]:
+def _document(decision: SavingDecision) -> dict[str, object]:
     return {
         "slot": decision.slot,
         "option": decision.option,
@@ -298,7 +298,7 @@ def _document(decision: Decision) -> dict[str, object]:
 def _lines(
     found: Explored,
     broken: list[Breaking],
-    decided: list[tuple[Decision, ...]],
+    decided: list[tuple[SavingDecision, ...]],
     saved: str | None,
 ) -> list[str]:
     from kipviz.checking.single_run.runs import labels

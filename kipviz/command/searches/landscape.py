@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.checking.timed.axes import LOCK, TIMEOUT, Axis
 from kipviz.command.arguments import add_json, count, names
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_place(arguments.save)
     if (arguments.save is None) != (arguments.open is None):
-        raise Refused("--open names the cell whose run --save writes: they go together")
-    question = searched.Question(
+        raise RefusedInput("--open names the cell whose run --save writes: they go together")
+    question = searched.LandscapeQuestion(
         arguments.scenario,
         arguments.designs or searched.DESIGNS,
         arguments.down or searched.LOCKS,
@@ -79,14 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
         with Progress() as progress, until_interrupted(progress.designs) as go_on:
             spots = tuple(searched.landscape(question, bounds, go_on))
     except ValueError as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     found = searched.Landscape(question, spots)
     if arguments.save is not None:
         cell = _cell(arguments.open)
         try:
             run_report.save(found.find_break(*cell).run, arguments.save)
         except LookupError as wrong:
-            raise Refused(str(wrong)) from None
+            raise RefusedInput(str(wrong)) from None
     document = {
         "scenario": question.scenario,
         "down": question.down.setting,
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _cell(text: str) -> tuple[str, int, int]:
     parts = text.rsplit(",", 2)
     if len(parts) != 3 or not all(part.strip().isdecimal() for part in parts[1:]):
-        raise Refused(
+        raise RefusedInput(
             f"--open must be DESIGN,DOWN,ACROSS, such as finding-D,10000,60000, not {text}"
         )
     return parts[0].strip(), int(parts[1]), int(parts[2])

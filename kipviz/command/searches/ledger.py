@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import GoingOn, answer, check_place, collect_judgements, write_whole
 
 if TYPE_CHECKING:
     from kipviz.checking.search.explore import ProgressTold
     from kipviz.studies.draft_implementation.draft_ledger import Entries
-    from kipviz.studies.draft_implementation.draft_ledger import Entry as Row
-    from kipviz.studies.kip_claims.claims import Entry
+    from kipviz.studies.draft_implementation.draft_ledger import LedgerEntry as Row
+    from kipviz.studies.kip_claims.claims import JudgedClaim
     from kipviz.studies.kip_claims.statements import JudgedStatement, Text
 
 HELP = "judge every guarantee that the KIPs state, with the bounds of the search"
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge all claims; the status is 0, because a claim that breaks is a finding, not a failure."""
-    from kipviz.studies.kip_claims.claims import Entry, judge_claims
+    from kipviz.studies.kip_claims.claims import JudgedClaim, judge_claims
     from kipviz.studies.kip_claims.texts import judged_texts
     from kipviz.views.reports.ledger_of_texts import ledger_of_texts
     from kipviz.views.reports.review import ledger
@@ -64,16 +64,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.drafts:
         return _drafts(arguments)
     if arguments.keep is not None:
-        raise Refused("--keep belongs to --drafts")
+        raise RefusedInput("--keep belongs to --drafts")
 
-    def judgements(go_on: ProgressTold) -> Iterator[Entry | tuple[Text, JudgedStatement]]:
+    def judgements(go_on: ProgressTold) -> Iterator[JudgedClaim | tuple[Text, JudgedStatement]]:
         yield from judge_claims(progress=go_on)
         yield from judged_texts(progress=go_on)
 
     # Gathered together, so that one ^C ends both parts.
     both = collect_judgements(arguments.into, judgements)
-    entries = [each for each in both if isinstance(each, Entry)]
-    told = [each for each in both if not isinstance(each, Entry)]
+    entries = [each for each in both if isinstance(each, JudgedClaim)]
+    told = [each for each in both if not isinstance(each, JudgedClaim)]
     document = {
         "claims": [
             {
@@ -122,16 +122,18 @@ def _drafts(arguments: argparse.Namespace) -> int:
     try:
         kept = None if arguments.keep is None else KeptLedger(arguments.keep)
     except LedgerFileError as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     except OSError as error:
-        raise Refused(f"cannot read {arguments.keep}: {error.strerror or error}") from None
+        raise RefusedInput(f"cannot read {arguments.keep}: {error.strerror or error}") from None
 
     def keep(name: str, rows: Entries) -> None:
         if kept is not None:
             try:
                 kept.keep(name, rows)
             except OSError as error:
-                raise Refused(f"cannot write {arguments.keep}: {error.strerror or error}") from None
+                raise RefusedInput(
+                    f"cannot write {arguments.keep}: {error.strerror or error}"
+                ) from None
 
     def judgements(go_on: GoingOn) -> Iterator[Row]:
         known = {} if kept is None else kept.cases

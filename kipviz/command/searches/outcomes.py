@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 
 from kipviz.command.arguments import add_json, count
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
 from kipviz.command.own_code import add_rules
 
@@ -59,9 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
                 with until_interrupted(told) as go_on:
                     found = group_seeds(*names, arguments.faults or "calm", seeds, go_on)
     except ValueError as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     if (arguments.save is not None or arguments.row > 1) and arguments.row > len(found.groups):
-        raise Refused(f"there is no row {arguments.row}; rows are 1 to {len(found.groups)}")
+        raise RefusedInput(f"there is no row {arguments.row}; rows are 1 to {len(found.groups)}")
     if arguments.save is not None:
         run_report.save(found.run(found.groups[arguments.row - 1]), arguments.save)
     document = {

@@ -51,14 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search; the status is 0 if the design holds or something repairs it, and 1 if nothing tried does."""
     from kipviz.checking.judging.budgets import budget_of
-    from kipviz.checking.judging.repair import Question, repair
+    from kipviz.checking.judging.repair import RepairQuestion, repair
     from kipviz.checking.judging.verdicts import HOLDS
-    from kipviz.command.bad_input import Refused
+    from kipviz.command.bad_input import RefusedInput
     from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.repair_page import repair_page
 
     try:
-        question = Question(
+        question = RepairQuestion(
             arguments.scenario,
             arguments.design,
             arguments.other,
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         with Progress() as progress, until_interrupted(progress.designs) as go_on:
             found = repair(question, go_on)
     except ValueError as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     document = {
         "scenario": question.scenario,
         "from": question.design,

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import Progress, answer, make_folder, until_interrupted, write_whole
 from kipviz.command.own_code import add_rules
 
 if TYPE_CHECKING:
-    from kipviz.checking.judging.verdicts import Judged
-    from kipviz.studies.draft_implementation.draft_stories import Played
+    from kipviz.checking.judging.verdicts import DesignVerdicts
+    from kipviz.studies.draft_implementation.draft_stories import PlayedStory
 
 HELP = "write a review of designs: verdicts, shortest counterexamples, diagrams, traces"
 DESIGNS = "repaired,finding-I,finding-D,as-written"
@@ -65,13 +65,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.drafts:
         return _drafts(arguments)
     if arguments.quick:
-        raise Refused("--quick belongs to --drafts")
+        raise RefusedInput("--quick belongs to --drafts")
     if arguments.scenario is None:
-        raise Refused("name a SCENARIO, such as kip-1289-small, or ask for --drafts")
+        raise RefusedInput("name a SCENARIO, such as kip-1289-small, or ask for --drafts")
     designs = tuple(name.strip() for name in arguments.designs.split(",") if name.strip())
     with run_report.refusing():
         if not designs:
-            raise Refused("name at least one design")
+            raise RefusedInput("name at least one design")
         scenario = scenario_named(arguments.scenario)
         budget = budget_of(arguments.faults)
         for name in designs:
@@ -84,7 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             files = list(write_pack(rows, folder))
         except OSError as error:
-            raise Refused(f"cannot write {error.filename}: {error.strerror or error}") from None
+            raise RefusedInput(
+                f"cannot write {error.filename}: {error.strerror or error}"
+            ) from None
     verdicts = [_verdict(row) for row in rows]
     document = {"folder": str(folder), "files": files, "verdicts": verdicts}
     answer(document, [f"{folder}/{name}" for name in files], as_json=arguments.json)
@@ -98,7 +100,7 @@ def _drafts(arguments: argparse.Namespace) -> int:
     from kipviz.views.reports.draft_review import draft_review
 
     if arguments.scenario is not None:
-        raise Refused("--drafts has stories of its own: leave the SCENARIO out")
+        raise RefusedInput("--drafts has stories of its own: leave the SCENARIO out")
     folder = make_folder(arguments.into)
     with Progress() as progress, until_interrupted(progress.stories) as go_on:
         played = list(draft_stories.play_stories(go_on))
@@ -124,7 +126,7 @@ def _drafts(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _runs_of(folder: Path, played: Sequence[Played]) -> Iterator[str]:
+def _runs_of(folder: Path, played: Sequence[PlayedStory]) -> Iterator[str]:
     """Write every story that breaks a property as a diagram and as a trace that can be reopened."""
     from kipviz.command import run_report
     from kipviz.views.exports.mermaid import mermaid
@@ -138,7 +140,7 @@ def _runs_of(folder: Path, played: Sequence[Played]) -> Iterator[str]:
         yield from (f"{name}.mmd", f"{name}.trace")
 
 
-def _verdict(row: Judged) -> dict[str, Any]:
+def _verdict(row: DesignVerdicts) -> dict[str, Any]:
     return {
         "design": row.design,
         "states": row.explored.states,

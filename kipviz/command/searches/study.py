@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json, milliseconds, names
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import (
     Progress,
     answer,
@@ -91,13 +91,15 @@ def run(arguments: argparse.Namespace) -> int:
         if (value := getattr(arguments, name.replace("-", "_"))) is not None
     }
     if arguments.into is not None and arguments.study != FINDINGS:
-        raise Refused("--into writes the page of `kipviz study findings`, and of no other study")
+        raise RefusedInput(
+            "--into writes the page of `kipviz study findings`, and of no other study"
+        )
     if given and arguments.study in (None, FINDINGS, CORNERS):
-        raise Refused(f"--{_first(given)} is for a study with a table of times, such as cost")
+        raise RefusedInput(f"--{_first(given)} is for a study with a table of times, such as cost")
     if arguments.designs and arguments.study in (None, FINDINGS, CORNERS):
-        raise Refused("--designs is for one study, such as cost")
+        raise RefusedInput("--designs is for one study, such as cost")
     if arguments.kip is not None and arguments.study != FINDINGS:
-        raise Refused("--kip belongs to `kipviz study findings`, and to no other study")
+        raise RefusedInput("--kip belongs to `kipviz study findings`, and to no other study")
     if arguments.study == FINDINGS:
         return _findings(arguments)
     if arguments.study == CORNERS:
@@ -114,17 +116,17 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             chosen = with_designs(chosen, arguments.designs)
         except NoDesignsHere as wrong:
-            raise Refused(str(wrong)) from None
+            raise RefusedInput(str(wrong)) from None
     if given and chosen.timing is None:
         timed = ", ".join(s.name for s in STUDIES if s.timing is not None)
-        raise Refused(
+        raise RefusedInput(
             f"the study {chosen.name} has no table of times, so --{_first(given)} changes nothing; "
             f"those that have one are {timed}"
         )
     try:
         latencies = validate_latencies(Latencies(**given))
     except BadLatency as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     with Progress() as progress, until_interrupted(progress.parts) as go_on:
         found = answered(chosen, progress=go_on, latencies=latencies)
     answer(_document(found), lines_of(study_page(found)), as_json=arguments.json)
@@ -142,7 +144,7 @@ def _findings(arguments: argparse.Namespace) -> int:
     try:
         chosen = reviews.reviews_of(asked)
     except LookupError as none:
-        raise Refused(str(none)) from None
+        raise RefusedInput(str(none)) from None
     told = collect_judgements(
         arguments.into,
         lambda go_on: reviews.demonstrate_reviews(chosen, go_on),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import Progress, check_place, until_interrupted
 
 if TYPE_CHECKING:
-    from kipviz.checking.tla.files import Written
+    from kipviz.checking.tla.files import ModuleFiles
     from kipviz.cluster.specs.spec import FaultBudget
     from kipviz.designs.design import Design
     from kipviz.scenarios.scenario import Scenario
@@ -42,14 +42,16 @@ def check_module(arguments: argparse.Namespace) -> None:
 
     if arguments.tla is None:
         if arguments.tla_with:
-            raise Refused("--tla-with is for --tla")
+            raise RefusedInput("--tla-with is for --tla")
         return
     if arguments.reduce or arguments.spark or arguments.resume is not None:
-        raise Refused("--tla writes a complete search: leave --reduce, --spark and --resume out")
+        raise RefusedInput(
+            "--tla writes a complete search: leave --reduce, --spark and --resume out"
+        )
     try:
         check_name(arguments.tla)
     except NotWhole as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     check_place(arguments.tla)
 
 
@@ -60,7 +62,7 @@ def write_module(
     budget: FaultBudget,
     settings: tuple[str, ...],
     progress: Progress,
-) -> Written | None:
+) -> ModuleFiles | None:
     """Search each design to its end and write the module; return None if none was requested.
 
     Raises:
@@ -87,6 +89,6 @@ def write_module(
                 go_on=go_on,
             )
     except NotWhole as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     except OSError as error:
-        raise Refused(f"cannot write {arguments.tla}: {error.strerror or error}") from None
+        raise RefusedInput(f"cannot write {arguments.tla}: {error.strerror or error}") from None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, names
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import answer
 from kipviz.command.own_code import add_rules, add_views, views_of
 
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Play both sides, align them by their big steps, and print them."""
     views = views_of(arguments)
     if views and arguments.designs is None:
-        raise Refused("--view is for designs in columns: name them with --designs A,B")
+        raise RefusedInput("--view is for designs in columns: name them with --designs A,B")
     if arguments.designs is not None and _in_columns(arguments, views):
         return 0
     from kipviz.checking.single_run import runs
@@ -91,11 +91,11 @@ def _in_columns(arguments: argparse.Namespace, views: Sequence[View]) -> bool:
     """
     designs: tuple[str, ...] = arguments.designs
     if any((arguments.left, arguments.right, arguments.to)):
-        raise Refused(
+        raise RefusedInput(
             "--designs names all designs of one story: leave out --left, --right and --to"
         )
     if len(designs) < 2:
-        raise Refused(
+        raise RefusedInput(
             f"--designs must be two or more designs with commas between them, not {designs[0]!r}"
         )
     if len(designs) == 2 and not views:
@@ -109,7 +109,7 @@ def _in_columns(arguments: argparse.Namespace, views: Sequence[View]) -> bool:
         try:
             found = columns(arguments.scenario, designs, views)
         except BadColumns as wrong:
-            raise Refused(str(wrong)) from None
+            raise RefusedInput(str(wrong)) from None
     answer(found.document(), found.text().splitlines(), as_json=arguments.json)
     return True
 
@@ -122,7 +122,9 @@ def _sides(arguments: argparse.Namespace) -> tuple[tuple[str, str | None], tuple
     """
     one, other = arguments.scenario, arguments.to or arguments.scenario
     if one == other and None in (arguments.left, arguments.right):
-        raise Refused("it takes two designs, --left and --right, or a second story: --to SCENARIO")
+        raise RefusedInput(
+            "it takes two designs, --left and --right, or a second story: --to SCENARIO"
+        )
     return (one, arguments.left), (other, arguments.right)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_json
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import Progress, answer, until_interrupted
 
 if TYPE_CHECKING:
-    from kipviz.course.hand_in import Row
+    from kipviz.course.hand_in import TeacherRow
 
 HELP = "list the course, build its notebooks without answers, or read a folder of hand-ins"
 LIST, BUILD, READ, FIGURES = "list", "build", "read", "figures"
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == FIGURES:
         return _figures(arguments)
     if arguments.folder is None:
-        raise Refused(f"name a folder: kipviz course {arguments.action} DIR")
+        raise RefusedInput(f"name a folder: kipviz course {arguments.action} DIR")
     return _build(arguments) if arguments.action == BUILD else _read(arguments)
 
 
@@ -66,13 +66,13 @@ def _figures(arguments: argparse.Namespace) -> int:
 
     paths = sorted(Path(arguments.notebooks).glob("*.ipynb"))
     if not paths:
-        raise Refused(
+        raise RefusedInput(
             f"{arguments.notebooks} has no notebook; name the folder with --notebooks DIR"
         )
     try:
         counted = {path.stem: figures(path) for path in paths}
     except BadNotebook as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     rows = [
         {
             "notebook": name,
@@ -96,9 +96,9 @@ def _build(arguments: argparse.Namespace) -> int:
     try:
         made = build(Path(arguments.notebooks), Path(arguments.folder))
     except BadNotebook as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     except OSError as wrong:
-        raise Refused(f"cannot use {wrong.filename}: {wrong.strerror}") from None
+        raise RefusedInput(f"cannot use {wrong.filename}: {wrong.strerror}") from None
     lines = [f"{len(made)} notebooks without answers are in {arguments.folder}", *made]
     answer({"notebooks": list(made)}, lines, as_json=arguments.json)
     return 0
@@ -111,9 +111,9 @@ def _read(arguments: argparse.Namespace) -> int:
         with Progress() as progress, until_interrupted(progress.files) as go_on:
             rows = read_folder(arguments.folder, go_on)
     except OSError as wrong:
-        raise Refused(f"cannot read {arguments.folder}: {wrong.strerror}") from None
+        raise RefusedInput(f"cannot read {arguments.folder}: {wrong.strerror}") from None
     if not rows:
-        raise Refused(f"{arguments.folder} has no .txt file")
+        raise RefusedInput(f"{arguments.folder} has no .txt file")
     document = {
         "rows": [{name: getattr(row, name) for name in row.__struct_fields__} for row in rows]
     }
@@ -121,7 +121,7 @@ def _read(arguments: argparse.Namespace) -> int:
     return int(not go_on.stopped and any(row.remark for row in rows))
 
 
-def _table(rows: tuple[Row, ...]) -> Iterator[str]:
+def _table(rows: tuple[TeacherRow, ...]) -> Iterator[str]:
     yield "| file | name | questions | lab | claimed | reached | remark |"
     yield "|---|---|---|---|---|---|---|"
     for row in rows:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_run
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import answer, check_place, write_whole
 from kipviz.command.own_code import add_rules, add_views, views_of
 
@@ -50,21 +50,21 @@ def run(arguments: argparse.Namespace) -> int:
     suffix = FORMATS.get(arguments.format, ends)
     if suffix != ends and ends in SUFFIXES:
         what = f"--format {arguments.format} writes {suffix}"
-        raise Refused(
+        raise RefusedInput(
             f"{arguments.to} ends in {ends}, and {what}: name another file, or leave it out"
         )
     if suffix not in SUFFIXES and arguments.to.endswith(MODULE):
-        raise Refused(
+        raise RefusedInput(
             "a TLA+ module is written from a search: kipviz explore SCENARIO --design DESIGN --tla FILE.tla"
         )
     if suffix not in SUFFIXES:
-        raise Refused(
+        raise RefusedInput(
             f"--to must be a file that ends in {', '.join(SUFFIXES)}, not {arguments.to!r}"
         )
     check_place(arguments.to)
     views = views_of(arguments)
     if views and suffix not in WITH_VIEWS:
-        raise Refused(f"--view goes into {' and '.join(WITH_VIEWS)}, not into {suffix}")
+        raise RefusedInput(f"--view goes into {' and '.join(WITH_VIEWS)}, not into {suffix}")
     told = run_report.run_of(arguments)
     text = _text(told, suffix, views)
     write_whole(arguments.to, text)
@@ -136,4 +136,4 @@ def _test(run: Run) -> str:
     try:
         return pytest_source(run, judge(run))
     except ValueError as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kipviz.command.arguments import add_json, count
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import answer
 
 HELP = "show an exercise of the course and its hints, or judge your run"
@@ -37,14 +37,14 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         lab = lab_named(arguments.name)
     except UnknownLab as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     if arguments.check is not None:
         try:
             if lab.document:
                 lab.start()  # so that a permalink to the lab's own story can be opened by its name
             result = judge(lab, open_link(arguments.check))
         except ValueError as wrong:
-            raise Refused(str(wrong)) from None
+            raise RefusedInput(str(wrong)) from None
         document = {
             "lab": lab.name,
             "refused": result.refused,
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         return int(not result.solved)
     if arguments.document:
         if not lab.document:
-            raise Refused(f"the lab {lab.name} has no document to change")
+            raise RefusedInput(f"the lab {lab.name} has no document to change")
         answer({"document": lab.document}, lab.document.split("\n"), as_json=arguments.json)
         return 0
     hints = lab.hints[: arguments.hints]

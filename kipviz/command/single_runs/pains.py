@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import add_json, count
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import answer
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.scenarios.pains import PAINS, UnknownPain, pain
 
     if arguments.open and arguments.number is None:
-        raise Refused("name the symptom to open: `kipviz pains` lists their numbers")
+        raise RefusedInput("name the symptom to open: `kipviz pains` lists their numbers")
     try:
         chosen = PAINS if arguments.number is None else (pain(arguments.number),)
     except UnknownPain as unknown:
-        raise Refused(str(unknown)) from None
+        raise RefusedInput(str(unknown)) from None
     if arguments.open:
         return _open(arguments, chosen[0])
     entries = [_entry(each, linked=arguments.number is not None) for each in chosen]

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kipviz.command.arguments import add_form, add_task
-from kipviz.command.bad_input import Refused
+from kipviz.command.bad_input import RefusedInput
 from kipviz.command.output import answer, check_place
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         told = runs.replay(task)
     except ValueError as wrong:
-        raise Refused(str(wrong)) from None
+        raise RefusedInput(str(wrong)) from None
     judged = runs.judge(told)
     if arguments.save is not None:
         run_report.save(told, arguments.save)

@@ -21,7 +21,7 @@ class BadLink(ValueError):
     """A text that is not a permalink, or one that cannot be opened; the message says why."""
 
 
-class Taken(Value, frozen=True):
+class LinkStep(Value, frozen=True):
     """One step: the choice's place among the enabled actions, and the first bits of the next world's mark.
 
     An action that was not among them is written as its text instead.
@@ -35,7 +35,7 @@ class Part(Value, frozen=True):
     """Steps in a row; all parts but the first leave the branch before them after step `at`."""
 
     at: int
-    taken: tuple[Taken, ...]
+    taken: tuple[LinkStep, ...]
 
     @property
     def last(self) -> int:
@@ -89,7 +89,8 @@ def link_of(head: str, start: bytes, step: int, chain: Sequence[Leg]) -> Link:
     """Return the link to a step of a branch, from the mark of its start and the branches that lead to it."""
     legs = join_branches(chain)
     parts = tuple(
-        Part(leg.at, tuple(Taken(pick, check_of(mark)) for pick, mark in leg.steps)) for leg in legs
+        Part(leg.at, tuple(LinkStep(pick, check_of(mark)) for pick, mark in leg.steps))
+        for leg in legs
     )
     marks = (mark for leg in legs for _, mark in leg.steps)
     return Link(head, start[0], step, parts, SumOfMarks(crc_of_marks([start, *marks])))
@@ -122,7 +123,9 @@ def crc_of_marks(marks: Iterable[bytes]) -> int:
     return zlib.crc32(b"".join(marks))
 
 
-def split_into_parts(shapes: Iterable[tuple[int, int]], taken: Sequence[Taken]) -> tuple[Part, ...]:
+def split_into_parts(
+    shapes: Iterable[tuple[int, int]], taken: Sequence[LinkStep]
+) -> tuple[Part, ...]:
     """Return steps as parts, each with the step that it leaves and its number of steps.
 
     Raises:

@@ -30,8 +30,8 @@ from kipviz.core.links.link import (
     LENGTH_MAX,
     BadLink,
     Link,
+    LinkStep,
     SumOfMarks,
-    Taken,
     split_into_parts,
 )
 
@@ -114,7 +114,7 @@ def _read(link: str) -> Link:
     if steps * (1 + k + CHECK_BITS) > body.left:
         raise BadBits("more steps are announced than there are bits")
     picks = [written.get(n, pick) for n, pick in enumerate([body.rice(k) for _ in range(steps)])]
-    taken = [Taken(pick, body.bits(CHECK_BITS)) for pick in picks]
+    taken = [LinkStep(pick, body.bits(CHECK_BITS)) for pick in picks]
     body.end()
     parts = split_into_parts(shapes, taken)
     if from_end > parts[-1].last:

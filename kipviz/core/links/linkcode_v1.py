@@ -21,7 +21,7 @@ from __future__ import annotations
 import zlib
 
 from kipviz.core.links.bits import BadBits, BitReader, bytes_of
-from kipviz.core.links.link import MARK_SIZE, CursorMark, Link, Taken, split_into_parts
+from kipviz.core.links.link import MARK_SIZE, CursorMark, Link, LinkStep, split_into_parts
 
 PREFIX = "kv1."
 
@@ -49,7 +49,7 @@ def read(link: str) -> Link:
     if k > _K_MAX or steps * (1 + k + _CHECK_BITS) > bits.left:
         raise BadBits("more steps are announced than there are bits")
     picks = [written.get(n, pick) for n, pick in enumerate([bits.rice(k) for _ in range(steps)])]
-    taken = [Taken(pick, bits.bits(_CHECK_BITS)) for pick in picks]
+    taken = [LinkStep(pick, bits.bits(_CHECK_BITS)) for pick in picks]
     if bits.left > 7:
         raise BadBits("bits are left over")
     parts = split_into_parts(shapes, taken)

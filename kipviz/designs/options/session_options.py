@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kipviz.clients.rules import Entry
+from kipviz.clients.rules import ThreadEntry
 from kipviz.core.table import Table
 from kipviz.designs.conditions import has_session, has_session_beside_id, has_session_of_threads
 from kipviz.designs.slot import DRAFT, OURS, Option, Slot
@@ -190,24 +190,24 @@ def the_id_of_its_own(session: str, configured: str) -> str:
 # -- session_threads: What happens when a thread calls a session while another thread is using it? --
 
 
-def one_lock_for_all(busy: bool, sends: bool) -> Entry:
+def one_lock_for_all(busy: bool, sends: bool) -> ThreadEntry:
     """It enters: a call checks and acts in one step, in the session and in its producers; waiting holds no lock."""
-    return Entry.ENTERS
+    return ThreadEntry.ENTERS
 
 
-def a_lock_in_the_session(busy: bool, sends: bool) -> Entry:
+def a_lock_in_the_session(busy: bool, sends: bool) -> ThreadEntry:
     """It enters the session; a producer's send() checks the session's state first and appends afterwards."""
-    return Entry.LOOKS if sends else Entry.ENTERS
+    return ThreadEntry.LOOKS if sends else ThreadEntry.ENTERS
 
 
-def held_until_it_returns(busy: bool, sends: bool) -> Entry:
+def held_until_it_returns(busy: bool, sends: bool) -> ThreadEntry:
     """It waits until the other thread's call has returned."""
-    return Entry.WAITS if busy else Entry.ENTERS
+    return ThreadEntry.WAITS if busy else ThreadEntry.ENTERS
 
 
-def one_thread_at_a_time(busy: bool, sends: bool) -> Entry:
+def one_thread_at_a_time(busy: bool, sends: bool) -> ThreadEntry:
     """It throws ConcurrentModificationException, like a KafkaConsumer."""
-    return Entry.REFUSED if busy else Entry.ENTERS
+    return ThreadEntry.REFUSED if busy else ThreadEntry.ENTERS
 
 
 SESSION_SLOTS: tuple[Slot, ...] = (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from kipviz.core.values import WrittenEnum
+from kipviz.core.values import TextEnum
 from kipviz.messages.apis.client_errors import ClientErrors
 from kipviz.messages.apis.error_places import OWN_ERROR, ErrorPlace
 from kipviz.messages.apis.legal_errors import LegalErrors
@@ -34,7 +34,7 @@ A_co = TypeVar("A_co", bound=Message, covariant=True)
 C_contra = TypeVar("C_contra", contravariant=True)
 
 
-class Role(WrittenEnum):
+class Role(TextEnum):
     """The part of a broker that serves a request. `KAFKA_APIS` serves it whatever the broker leads."""
 
     KAFKA_APIS = "kafka_apis"

@@ -9,7 +9,7 @@ from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, encode_f
 from kipviz.messages.wire.schema import Schema
 
 
-class Question(Value, frozen=True):
+class RequestFormat(Value, frozen=True):
     """A request and its response; `highest` limits the newest version, if it is below the schema's."""
 
     request: Schema

@@ -1,6 +1,6 @@
 """The evidence of an audit of a cluster's logs: small values that summarise the batches of its partitions.
 
-A row stands for each transaction in each partition (`Held`), for each decision of a coordinator (`Decision`), for a
+A row stands for each transaction in each partition (`PartitionTransaction`), for each decision of a coordinator (`AuditedDecision`), for a
 coordinator's last record (`Latest`), for each batch out of order (`Irregular`), for the state of share groups
 (`ShareState`) and for bytes that are not a batch (`Damaged`). What is still open at the beginning or end of a stretch
 of a log is kept as `OpenEnds`, so that several tasks can read a partition in stretches and join them in order
@@ -20,7 +20,7 @@ from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import StateBatch
 
 
-class Held(Value, frozen=True, tag=True, array_like=True):
+class PartitionTransaction(Value, frozen=True, tag=True, array_like=True):
     """One transaction of a producer in one partition, from its first batch to its marker.
 
     `marker_offset` is -1 while it is open; `batches` is 0 for a marker without data. `groups` are the groups with
@@ -59,7 +59,7 @@ class Irregular(Value, frozen=True, tag=True, array_like=True):
     found: int
 
 
-class Decision(Value, frozen=True, tag=True, array_like=True):
+class AuditedDecision(Value, frozen=True, tag=True, array_like=True):
     """A coordinator's decision about one transaction; `complete_ms` is -1 until it is recorded as complete."""
 
     transactional_id: str
@@ -129,7 +129,15 @@ class PartitionEnd(Value, frozen=True, tag=True, array_like=True):
     bytes: int
 
 
-Evidence: TypeAlias = Held | Irregular | Decision | Latest | ShareState | Damaged | PartitionEnd
+Evidence: TypeAlias = (
+    PartitionTransaction
+    | Irregular
+    | AuditedDecision
+    | Latest
+    | ShareState
+    | Damaged
+    | PartitionEnd
+)
 
 
 class OpenEnds(Value, frozen=True):
@@ -163,7 +171,7 @@ class TransactionEnds(OpenEnds, frozen=True, tag=True, array_like=True):
     """
 
     first: tuple[tuple[str, int], ...]
-    prepared: tuple[Decision, ...]
+    prepared: tuple[AuditedDecision, ...]
     latest: tuple[Latest, ...]
     forgotten: tuple[str, ...]
 

@@ -26,9 +26,9 @@ from kipviz.clients.operators.operator_commands import (
 )
 from kipviz.recordings.auditing import audit_findings as words
 from kipviz.recordings.auditing.audit_evidence import (
-    Decision,
-    Held,
+    AuditedDecision,
     Latest,
+    PartitionTransaction,
     Surroundings,
 )
 from kipviz.recordings.auditing.audit_findings import LIKELY, POSSIBLE, SURE, LogFinding
@@ -75,7 +75,9 @@ def findings_together(evidence: ProducerEvidence, around: Surroundings) -> Itera
         yield from _open(held, evidence.latest, around, decided=held.partition in decided)
 
 
-def _decides(decision: Decision, still_open: Mapping[str, Held]) -> Iterator[str]:
+def _decides(
+    decision: AuditedDecision, still_open: Mapping[str, PartitionTransaction]
+) -> Iterator[str]:
     """Return in which partitions a transaction that is open began before a decision about it was made."""
     for partition in decision.participants:
         held = still_open.get(partition)
@@ -96,7 +98,7 @@ def _readers_of(partition: str, groups: tuple[str, ...] = ()) -> str:
 
 
 def _open(
-    held: Held, latest: Iterable[Latest], around: Surroundings, *, decided: bool
+    held: PartitionTransaction, latest: Iterable[Latest], around: Surroundings, *, decided: bool
 ) -> Iterator[LogFinding]:
     """Judge a transaction that has no marker in a partition; `decided` says that a decision was made after it began.
 
@@ -177,7 +179,7 @@ def _without_decisions(
         yield from (_wrong(m, why, LIKELY, "") for m in alone if m.committed == fewer)
 
 
-def _wrong(mark: Held, why: str, certainty: str, name: str) -> LogFinding:
+def _wrong(mark: PartitionTransaction, why: str, certainty: str, name: str) -> LogFinding:
     return LogFinding(
         "wrong-marker",
         mark.partition,
@@ -206,9 +208,9 @@ def _word(committed: object) -> str:
 
 
 def _find_unfinished(
-    decision: Decision,
+    decision: AuditedDecision,
     matching: MarkerMatching,
-    still_open: Mapping[str, Held],
+    still_open: Mapping[str, PartitionTransaction],
     around: Surroundings,
 ) -> Iterator[LogFinding]:
     """Look for participants that have no marker of a decision."""
@@ -272,7 +274,7 @@ def _find_unfinished(
         )
 
 
-def _long(mark: Held, matching: MarkerMatching) -> Iterator[LogFinding]:
+def _long(mark: PartitionTransaction, matching: MarkerMatching) -> Iterator[LogFinding]:
     """Yield a finding for a transaction that held a last stable offset for longer than its timeout."""
     if not mark.batches:
         return

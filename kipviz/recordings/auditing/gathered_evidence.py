@@ -18,22 +18,25 @@ from typing import NamedTuple, Protocol, Self, assert_never
 import msgspec
 
 from kipviz.recordings.auditing.audit_evidence import (
+    AuditedDecision,
     Damaged,
-    Decision,
     Evidence,
-    Held,
     Irregular,
     Latest,
     PartitionEnd,
+    PartitionTransaction,
     ShareState,
 )
 
 # So many pieces are held in memory, about 350 bytes each.
 PIECES_MOST = 250_000
 _WRITTEN_AT_ONCE = 10_000
-_HELD, _DECISION = msgspec.msgpack.Decoder(Held), msgspec.msgpack.Decoder(Decision)
+_HELD, _DECISION = (
+    msgspec.msgpack.Decoder(PartitionTransaction),
+    msgspec.msgpack.Decoder(AuditedDecision),
+)
 _LATEST, _IRREGULAR = msgspec.msgpack.Decoder(Latest), msgspec.msgpack.Decoder(Irregular)
-_OF_EPOCH = msgspec.msgpack.Decoder(Decision | Held)
+_OF_EPOCH = msgspec.msgpack.Decoder(AuditedDecision | PartitionTransaction)
 _encode = msgspec.msgpack.encode
 # Open transactions, what coordinators said last, and batches out of order belong to no epoch.
 NO_EPOCH = -2
@@ -46,20 +49,20 @@ _IN_ORDER = " ORDER BY log, at"
 class EpochEvidence(Protocol):
     """The decisions of one epoch of a producer id, and what ended with its markers."""
 
-    def decisions(self) -> Iterable[Decision]:
+    def decisions(self) -> Iterable[AuditedDecision]:
         """Return the decisions in their order."""
 
     def partitions(self) -> Iterable[str]:
         """Return the partitions that have markers, sorted."""
 
-    def marks(self, partition: str) -> Iterable[Held]:
+    def marks(self, partition: str) -> Iterable[PartitionTransaction]:
         """Return what ended in a partition, in the order of its log."""
 
 
 class ProducerEvidence(NamedTuple):
     """The evidence of one producer id: what is open by partition, what coordinators said last, and its epochs."""
 
-    open: dict[str, Held]
+    open: dict[str, PartitionTransaction]
     latest: tuple[Latest, ...]
     irregular: Iterable[Irregular]
     epochs: Iterable[EpochEvidence]
@@ -69,22 +72,22 @@ class _InMemory:
     """An epoch of which there is not much."""
 
     def __init__(self) -> None:
-        self._decisions: list[Decision] = []
-        self._marks: dict[str, list[Held]] = {}
+        self._decisions: list[AuditedDecision] = []
+        self._marks: dict[str, list[PartitionTransaction]] = {}
 
-    def add(self, each: Decision | Held) -> None:
-        if isinstance(each, Decision):
+    def add(self, each: AuditedDecision | PartitionTransaction) -> None:
+        if isinstance(each, AuditedDecision):
             self._decisions.append(each)
         else:
             self._marks.setdefault(each.partition, []).append(each)
 
-    def decisions(self) -> Iterable[Decision]:
+    def decisions(self) -> Iterable[AuditedDecision]:
         return self._decisions
 
     def partitions(self) -> Iterable[str]:
         return sorted(self._marks)
 
-    def marks(self, partition: str) -> Iterable[Held]:
+    def marks(self, partition: str) -> Iterable[PartitionTransaction]:
         return self._marks.get(partition, ())
 
 
@@ -94,19 +97,23 @@ class _OnDisk:
     def __init__(self, file: sqlite3.Connection, producer_id: int, epoch: int) -> None:
         self._file, self._place = file, (producer_id, epoch)
 
-    def decisions(self) -> Iterator[Decision]:
+    def decisions(self) -> Iterator[AuditedDecision]:
         asked = f"{_SAID} AND kind = ?{_IN_ORDER}"
-        for (said,) in self._file.execute(asked, (*self._place, Decision.__name__)):
+        for (said,) in self._file.execute(asked, (*self._place, AuditedDecision.__name__)):
             yield _DECISION.decode(said)
 
     def partitions(self) -> Iterable[str]:
         asked = "SELECT DISTINCT log FROM piece WHERE producer = ? AND epoch = ? AND kind = ?"
-        rows = self._file.execute(f"{asked} ORDER BY log", (*self._place, Held.__name__))
+        rows = self._file.execute(
+            f"{asked} ORDER BY log", (*self._place, PartitionTransaction.__name__)
+        )
         return [log for (log,) in rows.fetchall()]
 
-    def marks(self, partition: str) -> Iterator[Held]:
+    def marks(self, partition: str) -> Iterator[PartitionTransaction]:
         asked = f"{_SAID} AND kind = ? AND log = ?{_IN_ORDER}"
-        for (said,) in self._file.execute(asked, (*self._place, Held.__name__, partition)):
+        for (said,) in self._file.execute(
+            asked, (*self._place, PartitionTransaction.__name__, partition)
+        ):
             yield _HELD.decode(said)
 
 
@@ -165,7 +172,7 @@ class GatheredEvidence:
 
         asked = "SELECT epoch, COUNT(*) FROM piece WHERE producer = ? AND epoch > ? GROUP BY epoch"
         epochs = file.execute(asked, (producer_id, NO_EPOCH))
-        still_open = map(_HELD.decode, of_kind(Held))
+        still_open = map(_HELD.decode, of_kind(PartitionTransaction))
         return ProducerEvidence(
             {each.partition: each for each in still_open},
             tuple(map(_LATEST.decode, of_kind(Latest))),
@@ -212,13 +219,16 @@ def evidence_in_memory(pieces: Iterable[Evidence]) -> ProducerEvidence:
     found = sorted(pieces, key=lambda each: (type(each).__name__, *place_of(each)))
     epochs: dict[int, _InMemory] = {}
     for each in found:
-        if isinstance(each, Held | Decision) and (epoch := epoch_of(each)) != NO_EPOCH:
+        if (
+            isinstance(each, PartitionTransaction | AuditedDecision)
+            and (epoch := epoch_of(each)) != NO_EPOCH
+        ):
             epochs.setdefault(epoch, _InMemory()).add(each)
     return ProducerEvidence(
         {
             each.partition: each
             for each in found
-            if isinstance(each, Held) and each.marker_offset < 0
+            if isinstance(each, PartitionTransaction) and each.marker_offset < 0
         },
         tuple(each for each in found if isinstance(each, Latest)),
         tuple(each for each in found if isinstance(each, Irregular)),
@@ -229,7 +239,7 @@ def evidence_in_memory(pieces: Iterable[Evidence]) -> ProducerEvidence:
 def keys_of(evidence: Evidence) -> tuple[int, ...]:
     """Return the producer ids with whose evidence this belongs; none if it stands alone."""
     match evidence:
-        case Held() | Irregular() | Decision():
+        case PartitionTransaction() | Irregular() | AuditedDecision():
             return (evidence.producer_id,)
         case Latest():
             ids = (evidence.producer_id, evidence.previous_producer_id)
@@ -242,9 +252,9 @@ def keys_of(evidence: Evidence) -> tuple[int, ...]:
 
 def epoch_of(each: Evidence) -> int:
     """Return the epoch with whose evidence a piece is judged; a transaction's markers have that of its decision."""
-    if isinstance(each, Decision):
+    if isinstance(each, AuditedDecision):
         return each.epoch
-    if isinstance(each, Held) and each.marker_offset >= 0:
+    if isinstance(each, PartitionTransaction) and each.marker_offset >= 0:
         return each.marker_epoch
     return NO_EPOCH
 
@@ -252,11 +262,11 @@ def epoch_of(each: Evidence) -> int:
 def place_of(each: Evidence) -> tuple[str, int]:
     """Return where a piece stands: the order of the log that it is from."""
     match each:
-        case Held():
+        case PartitionTransaction():
             return each.partition, each.first_offset
         case Irregular():
             return each.partition, each.offset
-        case Decision() | Latest():
+        case AuditedDecision() | Latest():
             return each.log, each.offset
         case ShareState() | Damaged() | PartitionEnd():
             return "", -1

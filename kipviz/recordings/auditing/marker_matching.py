@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from kipviz.recordings.auditing.audit_evidence import (
-    Decision,
-    Held,
+    AuditedDecision,
+    PartitionTransaction,
 )
 from kipviz.recordings.auditing.gathered_evidence import EpochEvidence
 
@@ -27,7 +27,7 @@ class MarkerMatching:
         """Count all of them."""
         self.epoch = epoch
         self.own: dict[str, int] = {}
-        self.first: dict[str, Decision] = {}
+        self.first: dict[str, AuditedDecision] = {}
         for decision in epoch.decisions():
             for partition in decision.participants:
                 self.own[partition] = self.own.get(partition, 0) + 1
@@ -40,19 +40,19 @@ class MarkerMatching:
                 self.with_data[partition] = self.with_data.get(partition, 0) + bool(mark.batches)
         # Which decision of a partition comes next, and its markers that are not matched yet.
         self._turn: dict[str, int] = {}
-        self._left: dict[str, Iterator[Held]] = {}
+        self._left: dict[str, Iterator[PartitionTransaction]] = {}
 
-    def pairs(self) -> Iterator[tuple[Decision, dict[str, Held | None]]]:
+    def pairs(self) -> Iterator[tuple[AuditedDecision, dict[str, PartitionTransaction | None]]]:
         """Return each decision with the markers of its participants, None where there is none."""
         for decision in self.epoch.decisions():
             yield decision, {each: self._marker(each) for each in decision.participants}
 
-    def count(self, decision: Decision) -> None:
+    def count(self, decision: AuditedDecision) -> None:
         """Note that a decision is judged."""
         for partition in decision.participants:
             self._turn[partition] = self._turn.get(partition, 0) + 1
 
-    def _marker(self, partition: str) -> Held | None:
+    def _marker(self, partition: str) -> PartitionTransaction | None:
         own, marks = self.own[partition], self._count_matched(partition)
         if self._turn.get(partition, 0) < own - marks:
             return None

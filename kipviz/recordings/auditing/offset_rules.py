@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from kipviz.clients.operators import operator_commands as commands
 from kipviz.recordings.auditing import audit_findings as words
 from kipviz.recordings.auditing.audit_evidence import (
-    Decision,
-    Held,
+    AuditedDecision,
     PartitionEnd,
+    PartitionTransaction,
     Surroundings,
 )
 from kipviz.recordings.auditing.audit_findings import LIKELY, POSSIBLE, LogFinding
@@ -24,13 +24,13 @@ class OffsetComparison:
         """Begin with nothing."""
         self._both: dict[str, None] = {}
         # Of each transactional id, how many have output only, and the first of them.
-        self._outputs: dict[str, tuple[int, Decision]] = {}
+        self._outputs: dict[str, tuple[int, AuditedDecision]] = {}
 
     def take(
         self,
-        decision: Decision,
+        decision: AuditedDecision,
         matching: MarkerMatching,
-        marks: Mapping[str, Held | None],
+        marks: Mapping[str, PartitionTransaction | None],
         around: Surroundings,
     ) -> Iterator[LogFinding]:
         """Look at one decision and the markers of its participants."""
@@ -86,7 +86,7 @@ class OffsetComparison:
             )
 
 
-def _has_batch(mark: Held | None, *, counts_agree: bool) -> bool:
+def _has_batch(mark: PartitionTransaction | None, *, counts_agree: bool) -> bool:
     """Return whether a partition has a batch of a transaction; True if its marker is not distinguishable from others."""
     return not counts_agree or (mark is not None and mark.batches > 0)
 

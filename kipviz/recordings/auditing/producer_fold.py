@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kipviz.recordings.auditing.audit_evidence import Held, Irregular, ProducerEnds
+from kipviz.recordings.auditing.audit_evidence import Irregular, PartitionTransaction, ProducerEnds
 from kipviz.recordings.files.checksums import Numbers
 from kipviz.recordings.files.log_rows import COMMITS
 
@@ -54,7 +54,7 @@ class ProducerFold:
         """Note the groups whose offsets a batch of a transaction has, before its row is added."""
         self.groups.setdefault(producer_id, []).append((offset, names))
 
-    def take(self, rows: Numbers) -> Iterator[Held | Irregular]:
+    def take(self, rows: Numbers) -> Iterator[PartitionTransaction | Irregular]:
         """Add the next batches of the log (dtype ROW), and yield the evidence that is certain after them."""
         everything = np.concatenate((self.tails, rows))
         order = np.argsort(everything["pid"], kind="stable")
@@ -65,7 +65,7 @@ class ProducerFold:
         self.tails = _last_of_each(everything)
         yield from self._transactions(np.concatenate((self.open, rows[rows["transactional"]])))
 
-    def join(self, ends: ProducerEnds) -> Iterator[Held | Irregular]:
+    def join(self, ends: ProducerEnds) -> Iterator[PartitionTransaction | Irregular]:
         """Join the next stretch, and yield the evidence that is certain for both together."""
         heads, tails, ended, still_open = (
             np.frombuffer(each, ROW) for each in (ends.heads, ends.tails, ends.ended, ends.open)
@@ -84,13 +84,13 @@ class ProducerFold:
             self.note_groups(producer_id, offset, names)
         yield from self._transactions(np.concatenate((self.open, ended, still_open)))
 
-    def end(self) -> Iterator[Held]:
+    def end(self) -> Iterator[PartitionTransaction]:
         """Yield the transactions that are open at the end of the log."""
         for row in self.open:
             pid, first, last = (int(row[name]) for name in ("pid", "first_offset", "last_offset"))
             span = (first, int(row["first_ms"]), last, int(row["batches"]))
             names = self._groups_of(pid, first, last)
-            yield Held(self.partition, pid, int(row["epoch"]), *span, groups=names)
+            yield PartitionTransaction(self.partition, pid, int(row["epoch"]), *span, groups=names)
 
     def open_ends(self, number: int, buckets: int) -> Iterator[tuple[int, ProducerEnds]]:
         """Yield the open ends of both sides, by buckets of producer ids (producer id modulo `buckets`)."""
@@ -148,7 +148,7 @@ class ProducerFold:
         before = (int(then["last_offset"]), int(then["last_ms"]))
         return Irregular(self.partition, what, *place, *before, int(expected), int(found))
 
-    def _transactions(self, rows: Numbers) -> Iterator[Held]:
+    def _transactions(self, rows: Numbers) -> Iterator[PartitionTransaction]:
         """Split transactional rows at their markers; yield the transactions that ended, and keep the others."""
         if not len(rows):
             return
@@ -184,7 +184,7 @@ class ProducerFold:
             early[places] = first & ~np.isin(pids[places], self.ended["pid"])
         return early
 
-    def _list_held(self, whole: Numbers, markers: Numbers) -> Iterator[Held]:
+    def _list_held(self, whole: Numbers, markers: Numbers) -> Iterator[PartitionTransaction]:
         columns = (
             *(whole[name] for name in ("pid", "epoch", "first_offset", "first_ms")),
             *(whole[name] for name in ("last_offset", "batches")),
@@ -195,7 +195,7 @@ class ProducerFold:
         for pid, epoch, offset, ms, last_offset, count, at, at_ms, at_epoch, commits in listed:
             names = self._groups_of(pid, offset, last_offset) if self.groups else ()
             span = (offset, ms, last_offset, count)
-            yield Held(
+            yield PartitionTransaction(
                 self.partition,
                 pid,
                 epoch,

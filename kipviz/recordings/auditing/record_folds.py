@@ -11,7 +11,7 @@ from typing import TypeVar
 from zlib import crc32
 
 from kipviz.recordings.auditing.audit_evidence import (
-    Decision,
+    AuditedDecision,
     Evidence,
     Latest,
     ShareChange,
@@ -43,7 +43,7 @@ class TransactionFold:
         """Start an empty fold."""
         self.partition, self.begins = partition, begins
         self.first: dict[str, int] = {}
-        self.prepared: dict[str, Decision] = {}
+        self.prepared: dict[str, AuditedDecision] = {}
         self.latest: dict[str, Latest] = {}
         self.forgotten: dict[str, None] = {}
 
@@ -70,7 +70,7 @@ class TransactionFold:
         yield from self._follow(name, at_ms if said.state in COMPLETES else -1)
         self._say(latest)
         if said.state in PREPARES:
-            self.prepared[name] = Decision(
+            self.prepared[name] = AuditedDecision(
                 name,
                 said.producer_id,
                 said.producer_epoch,
@@ -83,7 +83,7 @@ class TransactionFold:
                 *place,
             )
 
-    def join(self, ends: TransactionEnds) -> Iterator[Decision]:
+    def join(self, ends: TransactionEnds) -> Iterator[AuditedDecision]:
         """Join the next stretch, and yield the evidence that is certain for both together."""
         for name, complete_ms in ends.first:
             yield from self._follow(name, complete_ms)
@@ -119,7 +119,7 @@ class TransactionFold:
                 ),
             )
 
-    def _follow(self, name: str, complete_ms: int) -> Iterator[Decision]:
+    def _follow(self, name: str, complete_ms: int) -> Iterator[AuditedDecision]:
         """End the open decision with the state that follows it."""
         prepared = self.prepared.pop(name, None)
         if prepared is not None:

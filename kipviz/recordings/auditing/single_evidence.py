@@ -11,13 +11,13 @@ from typing import assert_never
 from kipviz.clients.operators import operator_commands as commands
 from kipviz.recordings.auditing import audit_findings as words
 from kipviz.recordings.auditing.audit_evidence import (
+    AuditedDecision,
     Damaged,
-    Decision,
     Evidence,
-    Held,
     Irregular,
     Latest,
     PartitionEnd,
+    PartitionTransaction,
     ShareState,
 )
 from kipviz.recordings.auditing.audit_findings import POSSIBLE, SURE, LogFinding
@@ -35,7 +35,7 @@ def findings_alone(evidence: Evidence) -> Iterator[LogFinding]:
             yield _report_damage(evidence)
         case ShareState():
             yield from _share(evidence)
-        case Held() | Irregular() | Decision() | Latest() | PartitionEnd():
+        case PartitionTransaction() | Irregular() | AuditedDecision() | Latest() | PartitionEnd():
             return
         case _:
             assert_never(evidence)

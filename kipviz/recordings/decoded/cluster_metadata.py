@@ -21,7 +21,7 @@ from kipviz.recordings.decoded.acl_records import (
     LoggedAccessControlEntry,
     LoggedRemoveAccessControlEntry,
 )
-from kipviz.recordings.decoded.elections import Decision, brokers_of
+from kipviz.recordings.decoded.elections import LeaderDecision, brokers_of
 from kipviz.recordings.files.segments import (
     LoggedBatch,
     LoggedRecord,
@@ -151,7 +151,7 @@ class ClusterMetadata(Value, frozen=True):
 
     topics: tuple[tuple[str, str], ...] = ()
     removed: tuple[tuple[str, str], ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[LeaderDecision, ...] = ()
     configs: tuple[tuple[str, str, str, str], ...] = ()
     levels: tuple[tuple[str, int], ...] = ()
     config_changes: tuple[tuple[int, str, str, str, str | None], ...] = ()
@@ -167,7 +167,7 @@ class ClusterMetadata(Value, frozen=True):
         return tuple(dict.fromkeys(level for name, level in self.levels[::-1] if name == feature))
 
 
-def several_led(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
+def several_led(decisions: tuple[LeaderDecision, ...]) -> tuple[LeaderDecision, ...]:
     """Return the decisions of a cluster of several brokers, none for a single broker, which leads everything."""
     return decisions if len(brokers_of(decisions)) > 1 else ()
 
@@ -334,8 +334,8 @@ def _fold_metadata(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetada
     topics: dict[str, str] = {}
     removed: dict[str, str] = {}
     configs: dict[tuple[str, str, str], str] = {}
-    latest: dict[str, Decision] = {}
-    decisions: list[Decision] = []
+    latest: dict[str, LeaderDecision] = {}
+    decisions: list[LeaderDecision] = []
     levels: list[tuple[str, int]] = []
     changes: list[tuple[int, str, str, str, str | None]] = []
     acls: dict[str, LoggedAccessControlEntry] = {}
@@ -385,12 +385,14 @@ def _fold_metadata(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetada
 
 
 def _make_decision(
-    name: str, said: LoggedLeadership, before: Decision | None, at_ms: int
-) -> Decision | None:
+    name: str, said: LoggedLeadership, before: LeaderDecision | None, at_ms: int
+) -> LeaderDecision | None:
     """Return the decision about a partition after a change; None for a change of an unknown partition."""
     if said.leader_epoch is not None:
         leader = -1 if said.leader is None else said.leader
-        return Decision(name, leader, said.leader_epoch, said.replicas or (), said.isr or (), at_ms)
+        return LeaderDecision(
+            name, leader, said.leader_epoch, said.replicas or (), said.isr or (), at_ms
+        )
     if before is None:
         return None
     changed = said.leader is not None

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 from kipviz.cluster.real import rebuilt_cluster
-from kipviz.cluster.real.rebuilt_cluster import Election, Entry
+from kipviz.cluster.real.rebuilt_cluster import Election, RebuiltBatch
 from kipviz.cluster.specs.spec import Placement
 from kipviz.cluster.world import World
 from kipviz.core.table import Table
@@ -21,7 +21,7 @@ LEARNS_MS = 1_000
 FOR_EVER = 1 << 62
 
 
-class Decision(Value, frozen=True):
+class LeaderDecision(Value, frozen=True):
     """A decision about one partition: its leader (-1 without one), and the in-sync replicas."""
 
     partition: str
@@ -32,13 +32,13 @@ class Decision(Value, frozen=True):
     at_ms: int
 
 
-class Known(Value, frozen=True):
+class KnownDecisions(Value, frozen=True):
     """What a broker may know at some time: the last decision about each partition.
 
     `heard` is the number of decisions until then.
     """
 
-    decisions: Table[str, Decision]
+    decisions: Table[str, LeaderDecision]
     heard: int = 0
 
     def leader_of(self, partition: str) -> int:
@@ -55,20 +55,20 @@ class Known(Value, frozen=True):
         return self.decisions[partition].replicas if followers else (self.leader_of(partition),)
 
 
-def first_of(decisions: Iterable[Decision]) -> dict[str, Decision]:
+def first_of(decisions: Iterable[LeaderDecision]) -> dict[str, LeaderDecision]:
     """Return the first decision about each partition, which created it."""
-    found: dict[str, Decision] = {}
+    found: dict[str, LeaderDecision] = {}
     for each in decisions:
         found.setdefault(each.partition, each)
     return found
 
 
-def brokers_of(decisions: Iterable[Decision]) -> tuple[int, ...]:
+def brokers_of(decisions: Iterable[LeaderDecision]) -> tuple[int, ...]:
     """Return the brokers that have a replica of any partition."""
     return tuple(sorted({broker for each in decisions for broker in each.replicas}))
 
 
-def placements_of(decisions: Iterable[Decision]) -> tuple[Placement, ...]:
+def placements_of(decisions: Iterable[LeaderDecision]) -> tuple[Placement, ...]:
     """Return the first leader of each partition, and its other replicas."""
     return tuple(
         Placement(name, first.leader, tuple(b for b in first.replicas if b != first.leader))
@@ -76,7 +76,7 @@ def placements_of(decisions: Iterable[Decision]) -> tuple[Placement, ...]:
     )
 
 
-def election_times(decisions: Iterable[Decision]) -> dict[tuple[str, int], int]:
+def election_times(decisions: Iterable[LeaderDecision]) -> dict[tuple[str, int], int]:
     """Return when each leader epoch of each partition began."""
     found: dict[tuple[str, int], int] = {}
     for each in decisions:
@@ -84,9 +84,9 @@ def election_times(decisions: Iterable[Decision]) -> dict[tuple[str, int], int]:
     return found
 
 
-def leaders_of(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
+def leaders_of(decisions: Iterable[LeaderDecision]) -> dict[str, list[LeaderDecision]]:
     """Return, for each partition, the decisions by which a leader was elected, the oldest first."""
-    found: dict[str, list[Decision]] = {}
+    found: dict[str, list[LeaderDecision]] = {}
     for each in decisions:
         before = found.setdefault(each.partition, [])
         if not before or each.leader_epoch > before[-1].leader_epoch:
@@ -95,8 +95,8 @@ def leaders_of(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
 
 
 def loading_spans(
-    decisions: Iterable[Decision],
-    entries: Iterable[Entry],
+    decisions: Iterable[LeaderDecision],
+    entries: Iterable[RebuiltBatch],
     shown: Iterable[tuple[str, int, int]] = (),
 ) -> dict[str, tuple[tuple[int, int], ...]]:
     """Return the times (ms) between which each elected leader of a partition may still read its log.
@@ -124,7 +124,7 @@ def loading_spans(
 
 
 def logs_complete(
-    decisions: Iterable[Decision], entries: Iterable[Entry]
+    decisions: Iterable[LeaderDecision], entries: Iterable[RebuiltBatch]
 ) -> dict[str, tuple[int, ...]]:
     """Return since when (ms) each elected leader of a partition may have the whole log of its predecessors.
 
@@ -149,7 +149,9 @@ def logs_complete(
     }
 
 
-def elections_of(decisions: Iterable[Decision], entries: Sequence[Entry]) -> tuple[Election, ...]:
+def elections_of(
+    decisions: Iterable[LeaderDecision], entries: Sequence[RebuiltBatch]
+) -> tuple[Election, ...]:
     """Return the elected leaders, each after the batches that were written before.
 
     Batches of a leader that did not know its successor yet come before the successor, too.
@@ -171,30 +173,32 @@ def elections_of(decisions: Iterable[Decision], entries: Sequence[Entry]) -> tup
     return tuple(found)
 
 
-def list_known(decisions: tuple[Decision, ...], begin_ms: int, end_ms: int) -> Iterator[Known]:
+def list_known(
+    decisions: tuple[LeaderDecision, ...], begin_ms: int, end_ms: int
+) -> Iterator[KnownDecisions]:
     """Yield what a broker may have known between two times, the oldest first.
 
     Decisions with the same time are learned together.
     """
-    known: dict[str, Decision] = dict(first_of(decisions))
+    known: dict[str, LeaderDecision] = dict(first_of(decisions))
     told, heard = False, 0
     for at, each in enumerate(decisions):
         if each.at_ms > end_ms:
             break
         if each.at_ms > begin_ms - LEARNS_MS and not told:
-            yield Known(Table.of(known), heard)
+            yield KnownDecisions(Table.of(known), heard)
             told = True
         known[each.partition] = each
         heard = at + 1
         last = heard == len(decisions) or decisions[heard].at_ms > each.at_ms
         if told and last:
-            yield Known(Table.of(known), heard)
+            yield KnownDecisions(Table.of(known), heard)
     if not told:
-        yield Known(Table.of(known), heard)
+        yield KnownDecisions(Table.of(known), heard)
 
 
 def worlds_of(
-    decisions: tuple[Decision, ...], worlds: list[tuple[int, World]]
+    decisions: tuple[LeaderDecision, ...], worlds: list[tuple[int, World]]
 ) -> Iterator[tuple[int, World]]:
     """Yield the worlds with their elected leaders, from each time on at which a log grew or a decision was made.
 
@@ -202,17 +206,17 @@ def worlds_of(
     """
     known = dict(first_of(decisions))
     grown: dict[int, World] = dict(worlds)
-    decided: dict[int, list[Decision]] = {}
+    decided: dict[int, list[LeaderDecision]] = {}
     for each in decisions:
         decided.setdefault(each.at_ms, []).append(each)
     world = worlds[0][1]
     for at_ms in sorted({*grown, *decided}):
         world = grown.get(at_ms, world)
         known |= {each.partition: each for each in decided.get(at_ms, ())}
-        yield at_ms, seat_leaders(world, Known(Table.of(known)))
+        yield at_ms, seat_leaders(world, KnownDecisions(Table.of(known)))
 
 
-def seat_leaders(world: World, known: Known) -> World:
+def seat_leaders(world: World, known: KnownDecisions) -> World:
     """Return a rebuilt world with the known leaders; a leader's role state moves with it.
 
     A broker counts as running as long as it is in sync for some partition.
@@ -226,7 +230,7 @@ def seat_leaders(world: World, known: Known) -> World:
     return world.but(image=world.image.but(offline=offline))
 
 
-def terms_of(entries: Iterable[Entry]) -> dict[str, tuple[list[int], list[int]]]:
+def terms_of(entries: Iterable[RebuiltBatch]) -> dict[str, tuple[list[int], list[int]]]:
     """Return the places of each partition's entries, and the epochs of the leaders that wrote them."""
     found: dict[str, tuple[list[int], list[int]]] = {}
     for at, entry in enumerate(entries):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kipviz.recordings.decoded.elections import Decision
+from kipviz.recordings.decoded.elections import LeaderDecision
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.arrival import span_of
 
@@ -27,7 +27,10 @@ class GivenIds:
     """
 
     def __init__(
-        self, exchanges: tuple[Exchange, ...], first: int | None, decisions: Iterable[Decision] = ()
+        self,
+        exchanges: tuple[Exchange, ...],
+        first: int | None,
+        decisions: Iterable[LeaderDecision] = (),
     ) -> None:
         self._first = first
         self._away: dict[int, list[int]] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kipviz.core.values import Value
 from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, several_led
-from kipviz.recordings.decoded.elections import Decision
+from kipviz.recordings.decoded.elections import LeaderDecision
 from kipviz.recordings.files.broker_folder import (
     ABOUT_BROKER,
     BrokerFolder,
@@ -30,7 +30,7 @@ class ClusterFolders(Value, frozen=True):
     brokers: tuple[BrokerFolder, ...]
     partitions: tuple[Path, ...]
     metadata: ClusterMetadata | None = None
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[LeaderDecision, ...] = ()
     unread: tuple[SetAside, ...] = ()
 
 

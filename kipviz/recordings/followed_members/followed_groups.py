@@ -18,7 +18,7 @@ from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.handling import CannotHandleError, why_set_aside
 from kipviz.recordings.judging.request_book import RequestBook
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer
 
 T = TypeVar("T")
 
@@ -39,11 +39,11 @@ class FollowedGroups:
         self._book, self._members = book, members
         self.joining = self._setting_aside(lambda: self._follow(book.exchanges))
 
-    def judge_all(self) -> tuple[Asked, ...]:
+    def judge_all(self) -> tuple[ComparedAnswer, ...]:
         """Follow the members of share groups and of classic groups from the first request to the last."""
         return (*self.judge_share_groups(), *self.judge_classic_groups())
 
-    def follow_again(self, number: int, changed: Exchange) -> tuple[Asked, ...]:
+    def follow_again(self, number: int, changed: Exchange) -> tuple[ComparedAnswer, ...]:
         """Follow one group again, with another answer to one of its members.
 
         Raises:
@@ -59,11 +59,11 @@ class FollowedGroups:
                 return self._members.share_groups(exchanges)
         return tuple(each for one in self._follow(exchanges).values() for each in one.verdicts)
 
-    def judge_classic_groups(self) -> tuple[Asked, ...]:
+    def judge_classic_groups(self) -> tuple[ComparedAnswer, ...]:
         """Follow the members of classic groups, and judge whether the model could give each answer."""
         return tuple(each for one in self.joining.values() for each in one.verdicts)
 
-    def judge_share_groups(self) -> tuple[Asked, ...]:
+    def judge_share_groups(self) -> tuple[ComparedAnswer, ...]:
         """Follow the members of share groups, and judge whether the model could give each answer."""
         return self._setting_aside(self._follow_members)
 
@@ -86,7 +86,7 @@ class FollowedGroups:
         with self._book.reading("A request of a member of a group lacks what it has"):
             return self._members.classic_groups(exchanges)
 
-    def _follow_members(self) -> tuple[Asked, ...]:
+    def _follow_members(self) -> tuple[ComparedAnswer, ...]:
         """Follow the members of share groups, group by group."""
         with self._book.reading("A share fetch or acknowledgement lacks what it has"):
             groups = group_by_group(self._book.exchanges)

@@ -32,7 +32,7 @@ from kipviz.records.classic_groups import Subscription
 JOINS = "JOIN_GROUP"
 
 
-class Asking(Value, frozen=True):
+class MemberRequest(Value, frozen=True):
     """The request of one member.
 
     `named` is the member id that a member without one gets in the answer; `prefix` is its beginning.
@@ -69,7 +69,7 @@ class Asking(Value, frozen=True):
                 return LeaveGroup(self.group_id, (Leaver(who, self.instance_id),))
 
 
-def parts_of_request(exchange: Exchange) -> Iterator[Asking]:
+def parts_of_request(exchange: Exchange) -> Iterator[MemberRequest]:
     """Yield the parts of a request: several members may leave together.
 
     Raises:
@@ -78,13 +78,15 @@ def parts_of_request(exchange: Exchange) -> Iterator[Asking]:
     api = exchange.api
     if api == JOINS and _is_not_of_consumers(exchange):
         said = exchange.request
-        base = Asking(api, said["groupId"], said["memberId"], said.get("groupInstanceId") or "")
+        base = MemberRequest(
+            api, said["groupId"], said["memberId"], said.get("groupInstanceId") or ""
+        )
         yield base.but(client_id=exchange.client, named=exchange.response["memberId"])
         return
     (message,) = decode_request(exchange, {})
     match message:
         case JoinGroup():
-            yield Asking(
+            yield MemberRequest(
                 api,
                 message.group_id,
                 message.member_id,
@@ -96,13 +98,13 @@ def parts_of_request(exchange: Exchange) -> Iterator[Asking]:
         case SyncGroup():
             who = (message.group_id, message.member_id, message.instance_id)
             given = message.assignments
-            yield Asking(api, *who, generation=message.generation, given=given)
+            yield MemberRequest(api, *who, generation=message.generation, given=given)
         case Heartbeat():
             who = (message.group_id, message.member_id, message.instance_id)
-            yield Asking(api, *who, generation=message.generation)
+            yield MemberRequest(api, *who, generation=message.generation)
         case LeaveGroup():
             for member in message.members:
-                yield Asking(api, message.group_id, member.member_id, member.instance_id)
+                yield MemberRequest(api, message.group_id, member.member_id, member.instance_id)
         case _:
             raise AssertionError(api)
 
@@ -113,7 +115,7 @@ def _is_not_of_consumers(exchange: Exchange) -> bool:
     return said["protocolType"] != PROTOCOL_TYPE or not said["protocols"]
 
 
-def recorded_answer(exchange: Exchange, asking: Asking) -> Said:
+def recorded_answer(exchange: Exchange, asking: MemberRequest) -> Said:
     """Return the recorded answer to a member."""
     told = exchange.response
     error = error_name(told["errorCode"])

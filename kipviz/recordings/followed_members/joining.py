@@ -38,7 +38,7 @@ from kipviz.recordings.followed_members.join_answer_text import (
 )
 from kipviz.recordings.judging.handling import handling
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked, Said, count_refused
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer, Said, count_refused
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.arrival import as_early
 from kipviz.records.placement import CONSUMER_OFFSETS
@@ -121,7 +121,7 @@ class Joining:
         self._history: list[tuple[int, tuple[Follower, ...]]] = [(0, self._ways)]
         self.verdicts = tuple(self._follow_recording())
 
-    def _follow_recording(self) -> Iterator[Asked]:
+    def _follow_recording(self) -> Iterator[ComparedAnswer]:
         """Follow the recording from its beginning, and judge whether the model can give each answer."""
         exchanges = self._exchanges
         turned_away = {n: self._judge_rejection(n) for n in self._asked}
@@ -151,11 +151,11 @@ class Joining:
         for way in ways:
             yield _name_members(way)
 
-    def _judge_rejection(self, number: int) -> tuple[Asked, ...]:
+    def _judge_rejection(self, number: int) -> tuple[ComparedAnswer, ...]:
         with handling(number):
             return (*self._not_allowed(number), *self._without_coordinator(number))
 
-    def _without_coordinator(self, number: int) -> Iterator[Asked]:
+    def _without_coordinator(self, number: int) -> Iterator[ComparedAnswer]:
         """Accept that a coordinator which is not active yet rejects a request, without any effect.
 
         A loading coordinator knows no member, and answers every heartbeat with NONE
@@ -176,9 +176,9 @@ class Joining:
                     said = with_no_member(said)
                 if said == recorded:
                     about = f"{asking.group_id} {asking.member_id or asking.named}"
-                    yield Asked(number, exchange.api, about, recorded, (said,))
+                    yield ComparedAnswer(number, exchange.api, about, recorded, (said,))
 
-    def _not_allowed(self, number: int) -> Iterator[Asked]:
+    def _not_allowed(self, number: int) -> Iterator[ComparedAnswer]:
         """Judge a request without the right to its group: was it rejected?"""
         exchange = self._exchanges[number]
         admitted = self._admission.of_group(exchange)
@@ -192,7 +192,7 @@ class Joining:
             return
         for asking, recorded, possible in said:
             about = f"{asking.group_id} {asking.member_id or asking.named}"
-            yield Asked(number, exchange.api, about, recorded, (possible,))
+            yield ComparedAnswer(number, exchange.api, about, recorded, (possible,))
 
     def _list_elections(self, shard: str, number: int) -> tuple[int, ...]:
         """Return the elections of a partition that may happen while a request is in progress."""
@@ -351,7 +351,7 @@ class Joining:
 
     def _compare_answer(
         self, number: int, early: list[int], late: list[int]
-    ) -> tuple[list[int], list[Asked]]:
+    ) -> tuple[list[int], list[ComparedAnswer]]:
         """Compare the answer to a member with the model's.
 
         Return which of the requests that arrived before it, or may have, are handled; and the verdict.
@@ -379,7 +379,7 @@ class Joining:
         for place, asking in enumerate(askings):
             about = f"{asking.group_id} {asking.member_id or asking.named}"
             possible = tuple(dict.fromkeys(each[place] for each in said if each[place]))
-            verdicts.append(Asked(number, exchange.api, about, recorded[place], possible))
+            verdicts.append(ComparedAnswer(number, exchange.api, about, recorded[place], possible))
         return taken, verdicts
 
     def _says(self, way: Follower, number: int) -> list[Said]:

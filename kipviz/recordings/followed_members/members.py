@@ -18,7 +18,7 @@ from kipviz.recordings.followed_members.separate_share_groups import best_follow
 from kipviz.recordings.followed_members.share_answer_text import at_broker
 from kipviz.recordings.followed_members.sharing import Sharing
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.evidence import Evidence, elections_of
 from kipviz.recordings.request_context.known_leaders import KnownLeaders
@@ -80,7 +80,7 @@ class FollowedMembers:
             for broker in brokers_of(self._decisions)
         }
 
-    def share_groups(self, exchanges: tuple[Exchange, ...]) -> tuple[Asked, ...]:
+    def share_groups(self, exchanges: tuple[Exchange, ...]) -> tuple[ComparedAnswer, ...]:
         """Follow share groups in the order of the lines, and if necessary with earlier arrivals than the lines show.
 
         Raises:
@@ -91,14 +91,14 @@ class FollowedMembers:
 
     def _follow_leaders(
         self, exchanges: tuple[Exchange, ...], states_at_once: bool = False
-    ) -> tuple[Asked, ...]:
+    ) -> tuple[ComparedAnswer, ...]:
         """Follow the share-partition leaders of each broker."""
         if self._decisions:
             brokers = brokers_of(self._decisions)
             each = [(at_broker(exchanges, broker), self._seen[broker]) for broker in brokers]
         else:
             each = [(exchanges, self._fronts.contexts(self._own))]
-        found: list[Asked] = []
+        found: list[ComparedAnswer] = []
         for asked, contexts in each:
             follower = Sharing(
                 asked,

@@ -14,7 +14,7 @@ from kipviz.messages.errors import Errors
 from kipviz.recordings.followed_members.share_answer_text import STATES
 from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked, count_refused
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer, count_refused
 from kipviz.recordings.request_context.arrival import as_early, with_one_earlier
 
 # The requests of members, and of leaders to the share coordinator.
@@ -63,8 +63,8 @@ def _had_no_room(exchange: Exchange) -> bool:
 
 def best_followed(
     exchanges: tuple[Exchange, ...],
-    follow: Callable[[tuple[Exchange, ...], bool], tuple[Asked, ...]],
-) -> tuple[Asked, ...]:
+    follow: Callable[[tuple[Exchange, ...], bool], tuple[ComparedAnswer, ...]],
+) -> tuple[ComparedAnswer, ...]:
     """Follow the members in the order of the lines, and if necessary with earlier arrivals than the lines show.
 
     A line may be late, so a request may have arrived before others whose lines are earlier. First those that may

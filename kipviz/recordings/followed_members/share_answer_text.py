@@ -46,7 +46,7 @@ NOT_IN_OFFICE = (
 )
 
 
-class Told(Value, frozen=True):
+class CoordinatorExchange(Value, frozen=True):
     """A request of the leader to the share coordinator, and the answer."""
 
     number: int
@@ -131,9 +131,11 @@ def asks_beside_renewal(exchange: Exchange) -> bool:
     return any(exchange.request.get(field, 0) for field in ASKS_FOR_RECORDS)
 
 
-def coordinator_requests(exchanges: tuple[Exchange, ...]) -> dict[str, tuple[Told, ...]]:
+def coordinator_requests(
+    exchanges: tuple[Exchange, ...],
+) -> dict[str, tuple[CoordinatorExchange, ...]]:
     """Return the requests of each key's leader to the share coordinator, in the order of arrival."""
-    found: dict[str, list[Told]] = {}
+    found: dict[str, list[CoordinatorExchange]] = {}
     order = sorted(range(len(exchanges)), key=lambda n: exchanges[n].received_ms)
     for number in order:
         exchange = exchanges[number]
@@ -141,7 +143,7 @@ def coordinator_requests(exchanges: tuple[Exchange, ...]) -> dict[str, tuple[Tol
             continue
         for message, answer in list_by_key(exchange, {}):
             pair = (message, _answer_of(message, answer))
-            told = Told(number, *pair, received_ms=exchange.received_ms)
+            told = CoordinatorExchange(number, *pair, received_ms=exchange.received_ms)
             found.setdefault(message.key, []).append(told)
     return {key: tuple(told) for key, told in found.items()}
 

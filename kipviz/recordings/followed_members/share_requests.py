@@ -20,7 +20,7 @@ from kipviz.recordings.followed_members.share_answer_text import (
     recorded_answer,
 )
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked, Said, error_name
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer, Said, error_name
 from kipviz.recordings.request_context.admission import Admission
 
 MEMBERS = ("SHARE_FETCH", "SHARE_ACKNOWLEDGE")
@@ -39,7 +39,7 @@ class MemberRequests:
     ) -> None:
         """Convert the requests."""
         self._exchanges, self._names, self._admission = exchanges, names, admission
-        self.refused: list[Asked] = []
+        self.refused: list[ComparedAnswer] = []
         self.messages = dict(self._list_requests())
 
     def _list_requests(self) -> Iterator[tuple[int, tuple[str, tuple[Any, ...]]]]:
@@ -96,7 +96,7 @@ class MemberRequests:
             said = []
         return self._refuses(admitted, said)
 
-    def _refuses(self, admitted: tuple[bool, ...], said: list[Asked]) -> bool:
+    def _refuses(self, admitted: tuple[bool, ...], said: list[ComparedAnswer]) -> bool:
         """Return whether the authorizer rejects a request; if both are possible, the recording decides."""
         if False not in admitted or (True in admitted and not all(a.accepted for a in said)):
             return False
@@ -105,7 +105,7 @@ class MemberRequests:
 
     def _without_right(
         self, number: int, partitions: tuple[str, ...], error: Errors
-    ) -> list[Asked]:
+    ) -> list[ComparedAnswer]:
         """Return the verdicts on partitions that no leader handles."""
         exchange = self._exchanges[number]
         parts = parts_of(exchange.response["responses"], self._names)
@@ -120,7 +120,7 @@ class MemberRequests:
             if exchange.api == "SHARE_FETCH":
                 told = (*told, ("acknowledged", "NONE"), ("acquired", ()))
             about = f"{said['groupId']} {said['memberId']} {partition}"
-            found.append(Asked(number, exchange.api, about, recorded, (told,)))
+            found.append(ComparedAnswer(number, exchange.api, about, recorded, (told,)))
         return found
 
     def _room(self, exchange: Exchange, partition: str) -> int:

@@ -58,7 +58,7 @@ from kipviz.recordings.followed_members.share_answer_text import (
 from kipviz.recordings.followed_members.share_requests import OF_SESSIONS, MemberRequests
 from kipviz.recordings.judging.handling import handling
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked, Said
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer, Said
 from kipviz.recordings.request_context.admission import BROKERS, Admission
 from kipviz.records.placement import topic_of
 
@@ -140,7 +140,7 @@ class Sharing:
         self._ways = tuple(Follower(reset=reset) for reset in resets)
         self._now_ms = 0
 
-    def verdicts(self) -> Iterator[Asked]:
+    def verdicts(self) -> Iterator[ComparedAnswer]:
         """Follow the recording from its beginning, and judge whether the model can do each recorded thing."""
         yield from self._refused
         for _, kind, number in sorted(self._steps()):
@@ -151,7 +151,7 @@ class Sharing:
             with handling(number):
                 yield from self._follow_step(number, kind, on)
 
-    def _follow_step(self, number: int, kind: int, on: Context) -> Iterator[Asked]:
+    def _follow_step(self, number: int, kind: int, on: Context) -> Iterator[ComparedAnswer]:
         """Follow one step of an exchange: its arrival, its write, or its answer."""
         if kind == TAKEN:
             self._ways = self._take_request(number, on)
@@ -353,7 +353,7 @@ class Sharing:
                     yield after
                     yield from self._close_connections(after, number, on)
 
-    def _compare_write(self, number: int, on: Context) -> Iterator[Asked]:
+    def _compare_write(self, number: int, on: Context) -> Iterator[ComparedAnswer]:
         """Compare a request to the share coordinator with that of the model's leader."""
         for key, told in self._told.items():
             place = next((i for i, each in enumerate(told) if each.number == number), None)
@@ -361,7 +361,7 @@ class Sharing:
                 continue
             reached = self._reach_histories(lambda way: way.told.get(key, 0) > place, number, on)  # noqa: B023
             recorded = (("asked", sentence(told[place].message)),)
-            yield Asked(
+            yield ComparedAnswer(
                 number,
                 self._exchanges[number].api,
                 f"{key}, as its leader asks",
@@ -407,7 +407,7 @@ class Sharing:
         heard = share_partition_leader.on_state_answered(way.leader, key, owed.tag, answer, around)
         return self._apply_effects(way, heard, around)
 
-    def _compare_answer(self, number: int, on: Context) -> Iterator[Asked]:
+    def _compare_answer(self, number: int, on: Context) -> Iterator[ComparedAnswer]:
         """Compare the answer to a member, for each partition, with the model's."""
         exchange = self._exchanges[number]
         _, messages = self._requests[number]
@@ -425,7 +425,7 @@ class Sharing:
         for place, message in enumerate(messages):
             about = f"{message.group_id} {message.member_id} {known[place]}"
             possible = tuple(dict.fromkeys(each[place] for each in said))
-            yield Asked(number, exchange.api, about, recorded[place], possible)
+            yield ComparedAnswer(number, exchange.api, about, recorded[place], possible)
 
     def _says(self, way: Follower, number: int) -> list[Said]:
         """Return the answers of a history; a fetch that waits for records may have an empty answer."""

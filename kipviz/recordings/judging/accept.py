@@ -48,8 +48,8 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles import leaders
 from kipviz.recordings.replayed_roles.answer_text import (
-    Asked,
-    Question,
+    ComparedAnswer,
+    RequestPart,
     Said,
     better_of,
 )
@@ -60,7 +60,7 @@ from kipviz.recordings.replayed_roles.coordinator_lookup import (
 )
 from kipviz.recordings.replayed_roles.fetching import (
     NOT_ALLOWED,
-    Read,
+    FetchedPartition,
     answers,
     refusal_of,
 )
@@ -72,7 +72,7 @@ from kipviz.recordings.request_context.known_leaders import KnownLeaders
 from kipviz.recordings.request_context.logged_effects import LoggedEffects
 
 
-def accept(evidence: Evidence) -> tuple[Asked, ...]:
+def accept(evidence: Evidence) -> tuple[ComparedAnswer, ...]:
     """Return every request that can be compared to the model.
 
     Raises:
@@ -147,9 +147,9 @@ class Acceptor(RequestBook):
             for one in self._list_produced(number, exchange):
                 yield one.partition, one.told
 
-    def compare_all(self, go_on: GoOn = always) -> tuple[Asked, ...]:
+    def compare_all(self, go_on: GoOn = always) -> tuple[ComparedAnswer, ...]:
         """Compare every answer; once `go_on` says no, return those that were compared so far."""
-        numbers, found = range(len(self.exchanges)), list[Asked]()
+        numbers, found = range(len(self.exchanges)), list[ComparedAnswer]()
         for number in numbers:
             if not go_on(number, len(numbers)):
                 self.unreadable |= dict.fromkeys(numbers[number:], STOPPED)
@@ -157,7 +157,7 @@ class Acceptor(RequestBook):
             found += self.ask((number,))
         return self.judge_answers((*found, *self.groups.judge_all()))
 
-    def ask(self, numbers: Iterable[int]) -> Iterator[Asked]:
+    def ask(self, numbers: Iterable[int]) -> Iterator[ComparedAnswer]:
         """Compare the answers of some exchanges; one that turns out to be unreadable is skipped."""
         for number in numbers:
             try:
@@ -165,7 +165,7 @@ class Acceptor(RequestBook):
             except RecordingError as problem:
                 self.unreadable[number] = problem.why
 
-    def of(self, number: int, exchange: Exchange) -> Iterator[Asked]:
+    def of(self, number: int, exchange: Exchange) -> Iterator[ComparedAnswer]:
         """Compare one exchange: at the times of its line, and if necessary as early as it can have arrived.
 
         Raises:
@@ -183,7 +183,7 @@ class Acceptor(RequestBook):
 
     def _compare_between(
         self, number: int, exchange: Exchange, *, copying: bool = False
-    ) -> Iterator[Asked]:
+    ) -> Iterator[ComparedAnswer]:
         """Compare an exchange between the times at which it may have been handled.
 
         With several brokers a batch may be in its leader's log while no reader may see it yet, because a follower is
@@ -202,7 +202,9 @@ class Acceptor(RequestBook):
             seen = self._may_be_seen(question.message, exchange) if copying else moments
             with self.taking_apart(number, exchange):
                 said = dict.fromkeys(self._possible(seen, exchange, question))
-            yield Asked(number, exchange.api, question.about, question.recorded, tuple(said))
+            yield ComparedAnswer(
+                number, exchange.api, question.about, question.recorded, tuple(said)
+            )
 
     def _may_be_seen(self, message: Message, exchange: Exchange) -> tuple[int, ...]:
         """Return the moments of an exchange, and those since which an answering broker's batch may not be visible."""
@@ -217,14 +219,14 @@ class Acceptor(RequestBook):
 
     def _of_leaders(
         self, number: int, exchange: Exchange, moments: tuple[int, ...], *, copying: bool
-    ) -> Iterator[Asked]:
+    ) -> Iterator[ComparedAnswer]:
         """Compare the answers of partition leaders."""
         places = self.logs.worlds[0].image.leaders
         for one in self._list_produced(number, exchange):
             if one.partition in places or not one.messages:
                 told: list[Said] = []
                 for message, at in zip(one.messages, one.at, strict=True):
-                    question = Question(one.partition, message, one.recorded)
+                    question = RequestPart(one.partition, message, one.recorded)
                     seen = self._may_be_seen(message, exchange) if copying else moments
                     before = self.logs.find_append(one.partition, at)
                     if before < 0 or self.logs.next_written_ms(before) > exchange.answered_ms:
@@ -237,7 +239,7 @@ class Acceptor(RequestBook):
                     one, tuple(told), exchange, self._worlds.known_at(exchange)
                 )
                 said = tuple(dict.fromkeys(told))
-                yield Asked(number, exchange.api, one.partition, one.recorded, said)
+                yield ComparedAnswer(number, exchange.api, one.partition, one.recorded, said)
         for deletion in deletions_in(exchange) if exchange.api == DELETE_RECORDS else ():
             partition = deletion.partition
             if partition in places:
@@ -246,7 +248,7 @@ class Acceptor(RequestBook):
                     for _, world in self._worlds.list_worlds(moments, exchange)
                 )
                 said = tuple(dict.fromkeys(deletion_said(log, deletion.before) for log in logs))
-                yield Asked(number, exchange.api, partition, deletion.recorded, said)
+                yield ComparedAnswer(number, exchange.api, partition, deletion.recorded, said)
         for read in self._fetching.reads(number, exchange) if exchange.api == "FETCH" else ():
             if read.partition in places or read.reading is None:
                 shown = moments
@@ -254,10 +256,10 @@ class Acceptor(RequestBook):
                     far = self._seen_ends.not_shown_ms(read.partition, exchange)
                     shown = tuple(self.logs.moments(exchange, far))
                 said = tuple(dict.fromkeys(self._list_answers(read, shown, exchange)))
-                yield Asked(number, exchange.api, read.partition, read.recorded, said)
+                yield ComparedAnswer(number, exchange.api, read.partition, read.recorded, said)
 
     def _list_answers(
-        self, read: Read, moments: tuple[int, ...], exchange: Exchange
+        self, read: FetchedPartition, moments: tuple[int, ...], exchange: Exchange
     ) -> Iterator[Said]:
         """Yield the possible answers of a broker to a reader."""
         logs = list(self._worlds.logs_of(read.partition, moments, exchange))
@@ -275,7 +277,7 @@ class Acceptor(RequestBook):
 
     def _of_coordinators(
         self, number: int, exchange: Exchange, moments: tuple[int, ...]
-    ) -> Iterator[Asked]:
+    ) -> Iterator[ComparedAnswer]:
         """Compare the answers about coordinators, if all leaders are known."""
         if exchange.api != "FIND_COORDINATOR" or (self._node < 0 and not self._decisions):
             return
@@ -297,7 +299,7 @@ class Acceptor(RequestBook):
                 for each in possible_answers(node, settled=settled)
             )
             known = said if Errors.NONE in admitted else ()
-            yield Asked(number, exchange.api, one.key, one.recorded, (*refused, *known))
+            yield ComparedAnswer(number, exchange.api, one.key, one.recorded, (*refused, *known))
 
     def _list_produced(self, number: int, exchange: Exchange) -> Iterator[leaders.Produced]:
         if exchange.api == PRODUCE:
@@ -308,7 +310,7 @@ class Acceptor(RequestBook):
         self,
         moments: tuple[int, ...],
         exchange: Exchange,
-        question: Question,
+        question: RequestPart,
         ends: PartitionLog | None = None,
     ) -> Iterator[Said]:
         api, message = exchange.api, question.message

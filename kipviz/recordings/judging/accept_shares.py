@@ -18,7 +18,7 @@ from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.request_book import RequestBook
 from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.recordings.request_context.evidence import Evidence
 
@@ -41,8 +41,8 @@ class ShareAnswers(Value, frozen=True):
     not be compared.
     """
 
-    answers: tuple[Asked, ...]
-    followed: tuple[Asked, ...]
+    answers: tuple[ComparedAnswer, ...]
+    followed: tuple[ComparedAnswer, ...]
     unreadable: tuple[tuple[int, str], ...]
     aside: tuple[tuple[int, str], ...]
 
@@ -141,7 +141,7 @@ def ask_share(evidence: Evidence, share: AcceptShare) -> ShareAnswers:
 
 def merge_shares(
     evidence: Evidence, found: Iterable[ShareAnswers]
-) -> tuple[RequestBook, tuple[Asked, ...]]:
+) -> tuple[RequestBook, tuple[ComparedAnswer, ...]]:
     """Merge the answers of all shares.
 
     Raises:

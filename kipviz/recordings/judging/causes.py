@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from kipviz.core.values import Value
 from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked, Names
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer, Names
 from kipviz.recordings.request_context.appends import PRODUCE
 
 Subject = tuple[str, str]
@@ -29,18 +29,18 @@ OF_PARTITIONS = (PRODUCE, "FETCH", "DELETE_RECORDS", "DESCRIBE_PRODUCERS")
 class Cause(Value, frozen=True):
     """A rejected answer, and the later ones that may follow from it."""
 
-    first: Asked
-    follow_ups: tuple[Asked, ...] = ()
+    first: ComparedAnswer
+    follow_ups: tuple[ComparedAnswer, ...] = ()
 
 
 def first_causes(
-    refused: Iterable[Asked], subjects: Mapping[Asked, frozenset[Subject]]
+    refused: Iterable[ComparedAnswer], subjects: Mapping[ComparedAnswer, frozenset[Subject]]
 ) -> tuple[Cause, ...]:
     """Return the causes in the order of their first answers; `subjects` has the subjects of each answer.
 
     The subjects of a follow-up also count for later answers.
     """
-    found: list[tuple[list[Asked], set[Subject]]] = []
+    found: list[tuple[list[ComparedAnswer], set[Subject]]] = []
     for each in refused:
         about = subjects[each]
         cause = next((known for known in found if known[1] & about), None)
@@ -52,12 +52,12 @@ def first_causes(
     return tuple(Cause(answers[0], tuple(answers[1:])) for answers, _ in found)
 
 
-def subjects_of(asked: Asked, exchange: Exchange, names: Names) -> frozenset[Subject]:
+def subjects_of(asked: ComparedAnswer, exchange: Exchange, names: Names) -> frozenset[Subject]:
     """Return the subjects of an answer: share session, share-partition, group, producer, partition."""
     return frozenset(_subjects(asked, exchange, names))
 
 
-def _subjects(asked: Asked, exchange: Exchange, names: Names) -> Iterator[Subject]:
+def _subjects(asked: ComparedAnswer, exchange: Exchange, names: Names) -> Iterator[Subject]:
     said, api = exchange.request, exchange.api
     group = said.get("groupId")
     if api in MEMBERS:

@@ -16,7 +16,7 @@ from kipviz.recordings.followed_members.share_answer_text import STATES
 from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.causes import Subject, subjects_of
 from kipviz.recordings.recorded import Exchange, Plain
-from kipviz.recordings.replayed_roles.answer_text import Asked, Names, by_id
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer, Names, by_id
 from kipviz.recordings.request_context.appends import PRODUCE, answers_of
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
@@ -127,14 +127,14 @@ STAGES = "TXN_OFFSET_COMMIT"
 
 
 def doubts_about(
-    asked: Iterable[Asked],
+    asked: Iterable[ComparedAnswer],
     exchanges: tuple[Exchange, ...],
     noted: frozenset[int],
     by_duration: frozenset[str],
     names: Names,
     elected: Mapping[tuple[str, int], int],
     damaged: Iterable[str],
-) -> tuple[Asked, ...]:
+) -> tuple[ComparedAnswer, ...]:
     """Return the answers; one that differs gets the reason why that cannot be judged, if there is one.
 
     `noted` are the requests whose batches were noted when they were sent; `by_duration` are the share groups whose
@@ -171,7 +171,9 @@ def doubts_about(
     return tuple(found)
 
 
-def _why_of_damage(asked: Asked, exchange: Exchange, names: Names, damaged: Iterable[str]) -> str:
+def _why_of_damage(
+    asked: ComparedAnswer, exchange: Exchange, names: Names, damaged: Iterable[str]
+) -> str:
     """Return which damaged partition an answer may follow from, "" if none."""
     about = subjects_of(asked, exchange, names)
     logs = {LOGS[kind] for kind, _ in about if kind in LOGS}
@@ -182,7 +184,9 @@ def _why_of_damage(asked: Asked, exchange: Exchange, names: Names, damaged: Iter
     return next((f"no evidence: batches of {each} could not be read" for each in lacking), "")
 
 
-def _why_of_several(asked: Asked, exchange: Exchange, exchanges: tuple[Exchange, ...]) -> str:
+def _why_of_several(
+    asked: ComparedAnswer, exchange: Exchange, exchanges: tuple[Exchange, ...]
+) -> str:
     """Return why an answer of a cluster with several brokers cannot be judged, or ""."""
     said = " ".join(str(value) for _, value in asked.recorded)
     words = said.replace(",", " ").split()
@@ -286,7 +290,7 @@ def _why_of_group(
     return UPGRADE if since is not None and exchange.answered_ms >= since else ""
 
 
-def _why_of_session(asked: Asked, exchange: Exchange) -> str:
+def _why_of_session(asked: ComparedAnswer, exchange: Exchange) -> str:
     """Return why a fetch of a share session may have returned other records than the model's, or ""."""
     acquired = dict(asked.recorded).get("acquired")
     if not acquired:
@@ -312,7 +316,7 @@ def _follows(about: frozenset[Subject], uncertain: Mapping[Subject, int]) -> str
     return "" if first is None else FOLLOWS
 
 
-def _why_of_batch(asked: Asked, exchange: Exchange, *, noted: bool) -> str:
+def _why_of_batch(asked: ComparedAnswer, exchange: Exchange, *, noted: bool) -> str:
     error = dict(asked.recorded).get("error")
     if error in OF_BATCHES:
         return f"NOT MODELLED: {OF_BATCHES[error]}, which decide {error}"
@@ -322,7 +326,7 @@ def _why_of_batch(asked: Asked, exchange: Exchange, *, noted: bool) -> str:
     return ""
 
 
-def _why_of_memory(asked: Asked) -> str:
+def _why_of_memory(asked: ComparedAnswer) -> str:
     error = dict(asked.recorded).get("error")
     return REMEMBERED if error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER.name else ""
 

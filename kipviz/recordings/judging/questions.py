@@ -48,7 +48,7 @@ from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import (
     Compared,
     Names,
-    Question,
+    RequestPart,
     Said,
     Taken,
     error_name,
@@ -375,7 +375,7 @@ ASKED: dict[str, Compared] = {
 }
 
 
-def questions(exchange: Exchange, names: Names) -> tuple[Question, ...]:
+def questions(exchange: Exchange, names: Names) -> tuple[RequestPart, ...]:
     """Decode an exchange into questions; empty for an API that is not compared.
 
     Raises:
@@ -384,7 +384,7 @@ def questions(exchange: Exchange, names: Names) -> tuple[Question, ...]:
     if exchange.api not in ASKED:
         return ()
     take, _ = ASKED[exchange.api]
-    return tuple(Question(*found) for found in take(exchange, names))
+    return tuple(RequestPart(*found) for found in take(exchange, names))
 
 
 def reply_said(api: str, message: Message, reply: Message) -> Said:

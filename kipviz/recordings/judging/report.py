@@ -15,7 +15,7 @@ from kipviz.recordings.judging.causes import Cause, first_causes, subjects_of
 from kipviz.recordings.judging.request_book import STOPPED, GoOn, RequestBook, always
 from kipviz.recordings.recorded import ABOUT
 from kipviz.recordings.recording_error import WHOLE, RecordingError
-from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer, sayings
 from kipviz.recordings.request_context.clocks import hours_apart, shift_offset
 from kipviz.recordings.request_context.evidence import (
     NO_SETTINGS,
@@ -36,24 +36,24 @@ class Report(Value, frozen=True):
     """
 
     requests: int
-    asked: tuple[Asked, ...]
+    asked: tuple[ComparedAnswer, ...]
     not_asked: tuple[tuple[str, str, int], ...]
     not_read: tuple[str, ...] = ()
     causes: tuple[Cause, ...] = ()
     clock: str = ""
 
     @property
-    def accepted(self) -> tuple[Asked, ...]:
+    def accepted(self) -> tuple[ComparedAnswer, ...]:
         """The answers that the model could have given."""
         return tuple(each for each in self.asked if each.accepted)
 
     @property
-    def refused(self) -> tuple[Asked, ...]:
+    def refused(self) -> tuple[ComparedAnswer, ...]:
         """The answers that the model could not have given."""
         return tuple(each for each in self.asked if each.refused)
 
     @property
-    def doubted(self) -> tuple[Asked, ...]:
+    def doubted(self) -> tuple[ComparedAnswer, ...]:
         """The answers that differ from the model's and whose difference cannot be judged."""
         return tuple(each for each in self.asked if not each.accepted and each.doubt)
 
@@ -118,12 +118,12 @@ class Report(Value, frozen=True):
 
 
 # A function that compares all requests of some evidence, in this process or in several.
-Judge = Callable[[Evidence], tuple[RequestBook, tuple[Asked, ...]]]
+Judge = Callable[[Evidence], tuple[RequestBook, tuple[ComparedAnswer, ...]]]
 
 
 def in_this_process(
     evidence: Evidence, go_on: GoOn = always
-) -> tuple[RequestBook, tuple[Asked, ...]]:
+) -> tuple[RequestBook, tuple[ComparedAnswer, ...]]:
     """Compare all requests with the model, one after the other, until `go_on` returns false.
 
     Raises:
@@ -292,7 +292,7 @@ def _differs(cause: Cause) -> Iterator[str]:
         yield f"  {answers} may follow from this one: request{'s' if len(numbers) > 1 else ''} {listed}"
 
 
-def _render_asked(asked: Asked) -> dict[str, Any]:
+def _render_asked(asked: ComparedAnswer) -> dict[str, Any]:
     return {
         "request": asked.number,
         "api": asked.api,

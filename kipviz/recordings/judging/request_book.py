@@ -16,7 +16,7 @@ from kipviz.recordings.judging.not_judged import why_not, words_of_removed
 from kipviz.recordings.judging.unreadable import unreadable
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.replayed_roles.answer_text import Asked
+from kipviz.recordings.replayed_roles.answer_text import ComparedAnswer
 from kipviz.recordings.replayed_roles.fetching import Fetching
 from kipviz.recordings.request_context.arrival import with_earliest
 from kipviz.recordings.request_context.evidence import Evidence
@@ -101,7 +101,7 @@ class RequestBook:
             return self.unreadable[number]
         return why_not(number, self.exchanges, self.names, self._fetching, self._removed)
 
-    def judge_answers(self, answers: Iterable[Asked]) -> tuple[Asked, ...]:
+    def judge_answers(self, answers: Iterable[ComparedAnswer]) -> tuple[ComparedAnswer, ...]:
         """Return all answers in the order of their requests, with the reasons why some cannot be judged."""
         told = sorted(answers, key=lambda asked: asked.number)
         sent = {request for request, _ in self._sent}

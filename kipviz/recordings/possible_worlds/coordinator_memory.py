@@ -22,13 +22,13 @@ from kipviz.brokers.transactions.transaction_metadata import (
     prepare_completion,
 )
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
-from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.cluster.real.rebuilt_cluster import RebuiltBatch
 from kipviz.cluster.world import RoleKey, World, role_as, role_key
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.admin import DescribeTransactions
 from kipviz.messages.transactions.transactions import named_transactions
-from kipviz.recordings.decoded.elections import Decision
+from kipviz.recordings.decoded.elections import LeaderDecision
 from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
@@ -41,7 +41,7 @@ NONE, INVALID_TXN_STATE = int(Errors.NONE), int(Errors.INVALID_TXN_STATE)
 TRANSACTION_ABORTABLE = int(Errors.TRANSACTION_ABORTABLE)
 
 
-def epoch_before(entries: tuple[Entry, ...], known: TransactionMetadata) -> int:
+def epoch_before(entries: tuple[RebuiltBatch, ...], known: TransactionMetadata) -> int:
     """Return the previous epoch, -1 if the entries have none."""
     now = (known.producer_id, known.producer_epoch)
     return next(
@@ -55,7 +55,7 @@ def epoch_before(entries: tuple[Entry, ...], known: TransactionMetadata) -> int:
 
 
 def remembering_epochs(
-    world: World, key: RoleKey, name: str | None, entries: tuple[Entry, ...]
+    world: World, key: RoleKey, name: str | None, entries: tuple[RebuiltBatch, ...]
 ) -> Iterator[World]:
     """Yield the world in which the coordinator of a transactional id remembers its previous epoch."""
     known = _transaction_in(world, key, name) if name else None
@@ -77,7 +77,9 @@ def _with_transaction(world: World, key: RoleKey, known: TransactionMetadata) ->
     return world.but(roles=world.roles.set(key, changed))
 
 
-def in_transition(world: World, broker: int, name: str, coming: Sequence[Entry]) -> Iterator[World]:
+def in_transition(
+    world: World, broker: int, name: str, coming: Sequence[RebuiltBatch]
+) -> Iterator[World]:
     """Yield the world in which a transition of a transactional id is being logged, if that is possible.
 
     The completion of a decided transaction is prepared before its markers are sent, so it is pending until it is
@@ -105,7 +107,7 @@ def in_transition(world: World, broker: int, name: str, coming: Sequence[Entry])
     yield _with_transaction(world, key, pending)
 
 
-def _records_of(entries: Iterator[Entry], name: str) -> Iterator[TransactionRecord]:
+def _records_of(entries: Iterator[RebuiltBatch], name: str) -> Iterator[TransactionRecord]:
     for entry in entries:
         for record in entry.batch.records:
             if isinstance(record, TransactionRecord) and record.transactional_id == name:
@@ -115,7 +117,7 @@ def _records_of(entries: Iterator[Entry], name: str) -> Iterator[TransactionReco
 def with_unacknowledged_markers(
     world: World,
     key: RoleKey,
-    entries: tuple[Entry, ...],
+    entries: tuple[RebuiltBatch, ...],
     exchange: Exchange,
     message: DescribeTransactions,
 ) -> Iterator[World]:
@@ -151,8 +153,8 @@ class Transitions:
     def __init__(
         self,
         exchanges: Iterable[Exchange],
-        entries: Sequence[Entry],
-        decisions: Iterable[Decision] = (),
+        entries: Sequence[RebuiltBatch],
+        decisions: Iterable[LeaderDecision] = (),
     ) -> None:
         """Collect them."""
         self._entries = entries

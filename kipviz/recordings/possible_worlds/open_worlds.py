@@ -20,7 +20,7 @@ from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.admin import DescribeProducers, DescribeTransactions
 from kipviz.messages.transactions.transactions import EndTxn, InitProducerId
-from kipviz.recordings.decoded.elections import Known
+from kipviz.recordings.decoded.elections import KnownDecisions
 from kipviz.recordings.decoded.log_starts import Fronts
 from kipviz.recordings.decoded.producer_id_blocks import GivenIds, gives_another
 from kipviz.recordings.followed_members.joining import Joining, worlds_of_group
@@ -98,7 +98,7 @@ class OpenWorlds:
             for logs in self._fronts.between(world.logs, *span):
                 yield at, world if logs is world.logs else world.but(logs=logs)
 
-    def known_at(self, exchange: Exchange) -> tuple[Known, ...]:
+    def known_at(self, exchange: Exchange) -> tuple[KnownDecisions, ...]:
         """Return what the brokers may have known at the time of an exchange; nothing with a single broker."""
         return self._seats.known_between(*span_of(exchange))
 

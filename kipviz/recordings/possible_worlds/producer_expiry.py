@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kipviz.brokers.logs.partition_log import forget
-from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.cluster.real.rebuilt_cluster import RebuiltBatch
 from kipviz.cluster.world import World
 
 
 def forgetting(
-    world: World, partition: str, entries: Iterable[Entry], before_ms: int
+    world: World, partition: str, entries: Iterable[RebuiltBatch], before_ms: int
 ) -> Iterator[World]:
     """Yield the worlds in which a log still knows the silent producers, and in which it has forgotten them.
 

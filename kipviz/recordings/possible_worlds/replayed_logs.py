@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
 from kipviz.brokers.logs.partition_log import PartitionLog
-from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry, RebuiltModel
+from kipviz.cluster.real.rebuilt_cluster import BROKER, RebuiltBatch, RebuiltModel
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.recordings.recorded import Exchange
@@ -85,7 +85,7 @@ class ReplayedLogs:
         """Return the time at which the next entry after a moment was written."""
         return self._times[moment + self.skipped]
 
-    def past(self, moment: int) -> tuple[Entry, ...]:
+    def past(self, moment: int) -> tuple[RebuiltBatch, ...]:
         """Return the entries that the logs have at a moment."""
         return self.entries[: moment + self.skipped]
 

@@ -11,7 +11,12 @@ from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 from kipviz.cluster.world import World
-from kipviz.recordings.decoded.elections import Decision, Known, list_known, seat_leaders
+from kipviz.recordings.decoded.elections import (
+    KnownDecisions,
+    LeaderDecision,
+    list_known,
+    seat_leaders,
+)
 
 T = TypeVar("T")
 
@@ -19,7 +24,7 @@ T = TypeVar("T")
 class SeatedWorlds:
     """What the brokers may have known between two times, and worlds with the leaders that they knew."""
 
-    def __init__(self, decisions: tuple[Decision, ...], most: int) -> None:
+    def __init__(self, decisions: tuple[LeaderDecision, ...], most: int) -> None:
         """Start with an empty cache of at most `most` entries of each kind.
 
         Raises:
@@ -28,14 +33,14 @@ class SeatedWorlds:
         if most < 1:
             raise ValueError(f"the number of worlds to keep must be at least 1, not {most}")
         self._decisions, self._most = decisions, most
-        self._known: OrderedDict[Hashable, tuple[Known, ...]] = OrderedDict()
+        self._known: OrderedDict[Hashable, tuple[KnownDecisions, ...]] = OrderedDict()
         self._worlds: OrderedDict[Hashable, tuple[World, World]] = OrderedDict()
 
     def __len__(self) -> int:
         """Return the number of cached worlds."""
         return len(self._worlds)
 
-    def known_between(self, begin_ms: int, end_ms: int) -> tuple[Known, ...]:
+    def known_between(self, begin_ms: int, end_ms: int) -> tuple[KnownDecisions, ...]:
         """Return what the brokers may have known between two times; nothing with a single broker."""
         if not self._decisions:
             return ()
@@ -45,7 +50,7 @@ class SeatedWorlds:
             lambda: tuple(list_known(self._decisions, begin_ms, end_ms)),
         )
 
-    def of(self, world: World, known: Known) -> World:
+    def of(self, world: World, known: KnownDecisions) -> World:
         """Return a world with the known leaders."""
         # The world is kept beside it, so that no other object gets its id.
         place = (id(world), known.heard)

@@ -24,14 +24,14 @@ from kipviz.brokers.logs.verification import (
     verifying,
     without,
 )
-from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.cluster.real.rebuilt_cluster import RebuiltBatch
 from kipviz.cluster.world import World, role_key
 from kipviz.core.values import Value
 from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.appends import PRODUCE
 from kipviz.recordings.request_context.arrival import span_of
-from kipviz.recordings.request_context.handmade_requests import Request, Sent, request_of
+from kipviz.recordings.request_context.handmade_requests import Request, RequestBatch, request_of
 
 # If more batches than this may have arrived in either order, each is handled at its arrival.
 EITHER_MAX = 6
@@ -54,15 +54,15 @@ class VerificationMemory:
     def __init__(
         self,
         exchanges: Iterable[Exchange],
-        sent: Mapping[tuple[Request, str], Sent],
-        entries: Sequence[Entry],
+        sent: Mapping[tuple[Request, str], RequestBatch],
+        entries: Sequence[RebuiltBatch],
         log_after: Callable[[str, int], PartitionLog | None],
     ) -> None:
         """Sort them; `log_after` returns a partition's log after so many entries of all logs."""
         self._entries, self._log_after = entries, log_after
         self._arrivals: dict[Place, list[_Arrival]] = {}
         self._clearing: dict[Place, list[int]] = {}
-        batches: dict[Request, list[Sent]] = {}
+        batches: dict[Request, list[RequestBatch]] = {}
         for (request, _), each in sent.items():
             batches.setdefault(request, []).append(each)
         for exchange in exchanges:

@@ -20,7 +20,7 @@ Taken = Iterator[tuple[str, Message, Said]]
 Compared = tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], Said]]
 
 
-class Question(Value, frozen=True):
+class RequestPart(Value, frozen=True):
     """One part of a request, its subject, and the broker's answer."""
 
     about: str
@@ -28,7 +28,7 @@ class Question(Value, frozen=True):
     recorded: Said
 
 
-class Asked(Value, frozen=True):
+class ComparedAnswer(Value, frozen=True):
     """One answer: the broker's, and those that the model might have given in its place.
 
     `doubt` is the reason why a difference between the two cannot be judged, "" if it can.
@@ -56,12 +56,12 @@ class Asked(Value, frozen=True):
         return f"request {self.number}, {self.api}, {self.about}: {sayings(self.recorded)}{doubt}"
 
 
-def better_of(asked: list[Asked], again: Iterable[Asked]) -> list[Asked]:
+def better_of(asked: list[ComparedAnswer], again: Iterable[ComparedAnswer]) -> list[ComparedAnswer]:
     """Return each answer as it was compared first, or the second comparison if the first did not accept it."""
     return [late if late.accepted else early for early, late in zip(again, asked, strict=True)]
 
 
-def count_refused(asked: Iterable[Asked]) -> int:
+def count_refused(asked: Iterable[ComparedAnswer]) -> int:
     """Return how many answers are not accepted."""
     return sum(not each.accepted for each in asked)
 

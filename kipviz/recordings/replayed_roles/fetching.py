@@ -18,7 +18,7 @@ from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.recordings.decoded.elections import Known
+from kipviz.recordings.decoded.elections import KnownDecisions
 from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import Said, error_name, topic_name
 
@@ -56,7 +56,7 @@ class Reading(Value, frozen=True):
     may_be_fenced: bool = False
 
 
-class Read(Value, frozen=True):
+class FetchedPartition(Value, frozen=True):
     """One partition of a fetch: its reader's position, None if unknown, and the answer."""
 
     partition: str
@@ -101,7 +101,7 @@ class Fetching:
             return UNKNOWN_SESSION
         return CLOSES if not partitions else ""
 
-    def reads(self, number: int, exchange: Exchange) -> Iterator[Read]:
+    def reads(self, number: int, exchange: Exchange) -> Iterator[FetchedPartition]:
         """Yield every partition of a fetch, whether the answer has it or leaves it out.
 
         Raises:
@@ -117,19 +117,23 @@ class Fetching:
             if error or parts > len(told):
                 # No answer has both an error of its own and partitions, or a partition twice.
                 odd = error_name(error) if error else "a partition twice"
-                yield Read(partition, partitions.get(partition), (("error", f"{odd} and records"),))
+                yield FetchedPartition(
+                    partition, partitions.get(partition), (("error", f"{odd} and records"),)
+                )
             elif within and not partitions:
                 marks = _marks(part, committed=_reads_committed(exchange))
-                yield Read(partition, None, marks[:MARKS])
+                yield FetchedPartition(partition, None, marks[:MARKS])
             elif partition not in partitions:
-                yield Read(partition, None, (("error", f"an answer about {partition}"),))
+                yield FetchedPartition(
+                    partition, None, (("error", f"an answer about {partition}"),)
+                )
             else:
                 marks = _marks(part, committed=partitions[partition].committed)
-                yield Read(partition, partitions[partition], marks)
+                yield FetchedPartition(partition, partitions[partition], marks)
         silent: Said = NOTHING_NEW if within else (("error", "no answer"),)
         if error:
             silent = (("error", error_name(error)),)
-        yield from (Read(p, r, silent) for p, r in partitions.items() if p not in told)
+        yield from (FetchedPartition(p, r, silent) for p, r in partitions.items() if p not in told)
 
 
 def of_replica(exchange: Exchange) -> bool:
@@ -155,7 +159,9 @@ def check_decodable(exchange: Exchange, names: Mapping[str, str]) -> None:
         _marks(part, committed=_reads_committed(exchange))
 
 
-def refusal_of(read: Read, known: Known, broker: int, version: int) -> Said | None:
+def refusal_of(
+    read: FetchedPartition, known: KnownDecisions, broker: int, version: int
+) -> Said | None:
     """Return a broker's error for a reader that knows another leader; None if the broker serves it.
 
     The epoch is checked first. From version 11 on followers serve readers, too (KIP-392), which the readers of the
@@ -173,7 +179,7 @@ def refusal_of(read: Read, known: Known, broker: int, version: int) -> Said | No
     return whole[:MARKS] if read.reading is None else whole
 
 
-def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:
+def answers(log: PartitionLog, read: FetchedPartition, *, indexed: bool) -> Iterator[Said]:
     """Yield a leader's possible answers to a reader of its log in its present state."""
     reading = read.reading
     if reading is None:

@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.cluster.real.rebuilt_cluster import RebuiltBatch
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import PartitionProduceData, Produce
-from kipviz.recordings.decoded.elections import Known
+from kipviz.recordings.decoded.elections import KnownDecisions
 from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import Said, error_name, error_named, topic_name
 from kipviz.recordings.request_context.appends import ALL, Appends, answers_of
-from kipviz.recordings.request_context.handmade_requests import Request, Sent, request_of
+from kipviz.recordings.request_context.handmade_requests import Request, RequestBatch, request_of
 from kipviz.records.batches import Batch
 from kipviz.records.transaction_state import TransactionRecord
 
@@ -42,7 +42,7 @@ class Produced(Value, frozen=True):
     told: int
 
 
-def batches_of(entries: Iterable[Entry]) -> dict[tuple[str, int], Batch]:
+def batches_of(entries: Iterable[RebuiltBatch]) -> dict[tuple[str, int], Batch]:
     """Return the batches of producers by partition and first offset."""
     return {
         (entry.partition, entry.batch.base_offset): entry.batch
@@ -51,7 +51,7 @@ def batches_of(entries: Iterable[Entry]) -> dict[tuple[str, int], Batch]:
     }
 
 
-def identities_of(entries: Iterable[Entry]) -> dict[str, tuple[Identity, ...]]:
+def identities_of(entries: Iterable[RebuiltBatch]) -> dict[str, tuple[Identity, ...]]:
     """Return the producer ids and epochs that each transactional id has had."""
     found: dict[str, dict[Identity, None]] = {}
     for entry in entries:
@@ -68,7 +68,7 @@ def produced_batches(
     names: Mapping[str, str],
     appends: Appends,
     identities: Mapping[str, tuple[Identity, ...]],
-    sent: Mapping[tuple[Request, str], Sent],
+    sent: Mapping[tuple[Request, str], RequestBatch],
 ) -> Iterator[Produced]:
     """Yield the batches of a produce request, without those that are no longer in the log.
 
@@ -121,7 +121,7 @@ def _list_rejected(
 
 
 def moved_meanwhile(
-    one: Produced, possible: Iterable[Said], exchange: Exchange, known: Iterable[Known]
+    one: Produced, possible: Iterable[Said], exchange: Exchange, known: Iterable[KnownDecisions]
 ) -> Iterator[Said]:
     """Yield the answers of a leader that moved after it had appended a batch, and before its followers had copied it.
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.cluster.real.rebuilt_cluster import RebuiltBatch
 from kipviz.core.values import Value
-from kipviz.recordings.decoded.elections import Decision, leaders_of
+from kipviz.recordings.decoded.elections import LeaderDecision, leaders_of
 from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import topic_name
 from kipviz.recordings.request_context.arrival import span_of
@@ -25,7 +25,7 @@ ALL = -1
 Place = tuple[str, int]
 
 
-class Claim(Value, frozen=True):
+class ClaimedOffset(Value, frozen=True):
     """The offset of a batch in the answer to a request."""
 
     number: int
@@ -53,14 +53,14 @@ class Appends:
         self._offsets: dict[str, list[int]] = {}
         for partition, offset in sorted(batches):
             self._offsets.setdefault(partition, []).append(offset)
-        self._claims: dict[str, list[Claim]] = {}
+        self._claims: dict[str, list[ClaimedOffset]] = {}
         for number, exchange in enumerate(exchanges):
             if exchange.api != PRODUCE:
                 continue
             for partition, told in answers_of(exchange, names):
                 if told["errorCode"] == 0:
                     times = (exchange.earliest_ms, exchange.answered_ms)
-                    claim = Claim(number, exchange.client, told["baseOffset"], *times)
+                    claim = ClaimedOffset(number, exchange.client, told["baseOffset"], *times)
                     self._claims.setdefault(partition, []).append(claim)
 
     def of(
@@ -104,7 +104,7 @@ def answers_of(exchange: Exchange, names: Mapping[str, str]) -> Iterable[tuple[s
     )
 
 
-class Told(Value, frozen=True):
+class VisibleExtent(Value, frozen=True):
     """How far an answer shows a partition to every reader, and when it may have been given."""
 
     earliest_ms: int
@@ -132,24 +132,24 @@ class SeenEnds:
         exchanges: Iterable[Exchange],
         names: Mapping[str, str],
         batches: Mapping[Place, Batch],
-        decisions: Iterable[Decision],
-        entries: Sequence[Entry],
+        decisions: Iterable[LeaderDecision],
+        entries: Sequence[RebuiltBatch],
     ) -> None:
         """Collect the answers, by partition.
 
         Raises:
             KeyError, TypeError, ValueError: if a request or its answer lacks a field of its version.
         """
-        self._standing: dict[str, list[Entry]] = {}
+        self._standing: dict[str, list[RebuiltBatch]] = {}
         for entry in entries:
             self._standing.setdefault(entry.partition, []).append(entry)
         self._terms = leaders_of(decisions)
-        self._markers: dict[tuple[str, int, int], list[Entry]] = {}
+        self._markers: dict[tuple[str, int, int], list[RebuiltBatch]] = {}
         for entry in () if self._terms else entries:
             if entry.batch.control:
                 of = (entry.partition, entry.batch.producer_id, entry.batch.producer_epoch)
                 self._markers.setdefault(of, []).append(entry)
-        self._told: dict[str, list[Told]] = {}
+        self._told: dict[str, list[VisibleExtent]] = {}
         # When the request that appended a batch was answered.
         self._answered: dict[Place, int] = {}
         for exchange in exchanges:
@@ -157,7 +157,7 @@ class SeenEnds:
                 self._answered.setdefault(place, exchange.answered_ms)
             begin, answered = span_of(exchange)
             for partition, end in _ends_in(exchange, names, batches):
-                told = Told(begin, answered, exchange.broker, end)
+                told = VisibleExtent(begin, answered, exchange.broker, end)
                 self._told.setdefault(partition, []).append(told)
 
     def _appended_batches(self, exchange: Exchange, names: Mapping[str, str]) -> Iterable[Place]:

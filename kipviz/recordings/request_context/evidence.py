@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
-from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry, spec_of
+from kipviz.cluster.real.rebuilt_cluster import BROKER, RebuiltBatch, spec_of
 from kipviz.cluster.specs.spec import TRANSACTION_VERSIONS, ClusterSpec, Placement
 from kipviz.core.values import Value
 from kipviz.messages.groups.reset_policy import LATEST
@@ -22,7 +22,7 @@ from kipviz.recordings.decoded.cluster_metadata import (
     partitions_of,
     several_led,
 )
-from kipviz.recordings.decoded.elections import Decision, election_times, placements_of
+from kipviz.recordings.decoded.elections import LeaderDecision, election_times, placements_of
 from kipviz.recordings.decoded.group_configs import GROUP_SETTINGS, ConfigChange, changes_in
 from kipviz.recordings.files.broker_folder import (
     partitions_in,
@@ -34,7 +34,7 @@ from kipviz.recordings.rebuild import entries_of, internal_partitions_of
 from kipviz.recordings.recorded import WIRE, Exchange, Recording, load_recording
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.request_context.admission import Allowed, logged_acls, recorded_acls
-from kipviz.recordings.request_context.handmade_requests import Sent, sent_batches
+from kipviz.recordings.request_context.handmade_requests import RequestBatch, sent_batches
 from kipviz.records.placement import TRANSACTION_STATE, topic_of
 from kipviz.scenarios.setting_changes import KAFKA_NAMES
 from kipviz.settings.broker_configs import (
@@ -78,7 +78,7 @@ class Evidence(Value, frozen=True):
 
     file: str
     exchanges: tuple[Exchange, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[RebuiltBatch, ...]
     topics: tuple[tuple[str, str], ...]
     partitions: tuple[str, ...]
     internal_partitions: int
@@ -90,13 +90,13 @@ class Evidence(Value, frozen=True):
     dead_letter_topics: tuple[str, ...] = ()
     producer_expiry_ms: int = PRODUCER_ID_EXPIRATION_MS.default
     levels: tuple[int, ...] = TRANSACTION_VERSIONS[::-1]
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[LeaderDecision, ...] = ()
     min_insync_replicas: tuple[tuple[str, int], ...] = ()
     allowed: tuple[Allowed, ...] = ()
-    sent: tuple[Sent, ...] = ()
+    sent: tuple[RequestBatch, ...] = ()
     prune_ms: int = PRUNE_INTERVAL.default
     removed: tuple[tuple[str, str], ...] = ()
-    led: tuple[Decision, ...] = ()
+    led: tuple[LeaderDecision, ...] = ()
     not_read: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
     config_changes: tuple[ConfigChange, ...] = ()
@@ -270,10 +270,10 @@ def _changes_of(known: ClusterMetadata) -> tuple[ConfigChange, ...]:
     )
 
 
-def elections_of(entries: Iterable[Entry]) -> dict[str, tuple[tuple[int, int], ...]]:
+def elections_of(entries: Iterable[RebuiltBatch]) -> dict[str, tuple[tuple[int, int], ...]]:
     """Return the times between which each partition got a leader: its last batch before and the first one after."""
     found: dict[str, list[tuple[int, int]]] = {}
-    last: dict[str, Entry] = {}
+    last: dict[str, RebuiltBatch] = {}
     for entry in entries:
         before = last.get(entry.partition)
         if before is None or entry.leader_epoch > before.leader_epoch:
@@ -289,12 +289,12 @@ def _list_indexed(folders: Iterable[Path]) -> tuple[str, ...]:
     return tuple(name for name, size in sizes.items() if size >= INDEX_INTERVAL_BYTES.default)
 
 
-def _one_by_one(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def _one_by_one(entries: Iterable[RebuiltBatch]) -> tuple[RebuiltBatch, ...]:
     """Split coordinators' batches: one batch may have the records of several requests."""
     return tuple(part for entry in entries for part in _parts(entry))
 
 
-def _parts(entry: Entry) -> Iterator[Entry]:
+def _parts(entry: RebuiltBatch) -> Iterator[RebuiltBatch]:
     batch = entry.batch
     if batch.control or batch.producer_id >= 0 or not entry.partition.startswith("__"):
         yield entry

@@ -13,7 +13,7 @@ from kipviz.records.batches import DataRecord
 Request = tuple[str, int]
 
 
-class Sent(Value, frozen=True):
+class RequestBatch(Value, frozen=True):
     """The batch of a request for a partition; the request is identified by its client and its number."""
 
     request: Request
@@ -35,7 +35,7 @@ class Sent(Value, frozen=True):
         return Produce(transactional_id, (data,), version)
 
 
-def sent_batches(recording: Recording, names: Mapping[str, str]) -> tuple[Sent, ...]:
+def sent_batches(recording: Recording, names: Mapping[str, str]) -> tuple[RequestBatch, ...]:
     """Return the batches that the recorder noted, in the order of the calls."""
     return tuple(
         _make_sent((call.actor, call.arguments["correlation"]), batch, names)
@@ -45,8 +45,8 @@ def sent_batches(recording: Recording, names: Mapping[str, str]) -> tuple[Sent, 
     )
 
 
-def _make_sent(request: Request, batch: Plain, names: Mapping[str, str]) -> Sent:
-    return Sent(
+def _make_sent(request: Request, batch: Plain, names: Mapping[str, str]) -> RequestBatch:
+    return RequestBatch(
         request,
         f"{by_id(batch['topic'], names)}-{batch['partition']}",
         batch["producer_id"],
@@ -56,7 +56,7 @@ def _make_sent(request: Request, batch: Plain, names: Mapping[str, str]) -> Sent
     )
 
 
-def by_request(sent: tuple[Sent, ...]) -> dict[tuple[Request, str], Sent]:
+def by_request(sent: tuple[RequestBatch, ...]) -> dict[tuple[Request, str], RequestBatch]:
     """Return the batches by request and partition."""
     return {(each.request, each.partition): each for each in sent}
 

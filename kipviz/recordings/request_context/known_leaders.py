@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kipviz.brokers.context import Image
 from kipviz.cluster import dispatch
-from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry
+from kipviz.cluster.real.rebuilt_cluster import BROKER, RebuiltBatch
 from kipviz.cluster.world import RoleKey
 from kipviz.core.table import Table
 from kipviz.messages.apis.api import Role
@@ -18,7 +18,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.transactions.admin import ListTransactions
 from kipviz.recordings.decoded.elections import (
     LEARNS_MS,
-    Decision,
+    LeaderDecision,
     first_of,
     loading_spans,
     logs_complete,
@@ -64,8 +64,8 @@ class KnownLeaders:
     def __init__(
         self,
         image: Image,
-        decisions: tuple[Decision, ...],
-        entries: Sequence[Entry],
+        decisions: tuple[LeaderDecision, ...],
+        entries: Sequence[RebuiltBatch],
         exchanges: Iterable[Exchange] = (),
     ) -> None:
         """Store the evidence."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from typing import Any
 
-from kipviz.cluster.real.rebuilt_cluster import Entry
+from kipviz.cluster.real.rebuilt_cluster import RebuiltBatch
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
@@ -27,7 +27,7 @@ from kipviz.records.transaction_state import TransactionRecord
 Owner = tuple[str, str]
 
 
-class Written(Value, frozen=True):
+class EpochPeriod(Value, frozen=True):
     """An epoch that an owner has from some time on, and its producer id, -1 for a member's."""
 
     at_ms: int
@@ -38,8 +38,8 @@ class Written(Value, frozen=True):
 class LoggedEffects:
     """The epochs in coordinators' logs, in order, with their times."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
-        self._written: dict[Owner, list[Written]] = {}
+    def __init__(self, entries: Iterable[RebuiltBatch]) -> None:
+        self._written: dict[Owner, list[EpochPeriod]] = {}
         ends: dict[str, int] = {}
         self._compacted: dict[str, None] = {}
         for entry in entries:
@@ -54,10 +54,10 @@ class LoggedEffects:
         match record:
             case TransactionRecord():
                 owner = record.transactional_id, ""
-                written = Written(at_ms, record.producer_id, record.producer_epoch)
+                written = EpochPeriod(at_ms, record.producer_id, record.producer_epoch)
             case MemberRecord() | ShareGroupAssignmentRecord():
                 owner = record.group_id, record.member_id
-                written = Written(at_ms, -1, record.member_epoch)
+                written = EpochPeriod(at_ms, -1, record.member_epoch)
             case _:
                 return
         self._written.setdefault(owner, []).append(written)

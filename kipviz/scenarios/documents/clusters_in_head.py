@@ -35,10 +35,10 @@ from kipviz.records.transaction_state import TransactionRecord
 from kipviz.scenarios.bases import CLUSTERS, PROCESSES, cluster_in, process_in
 from kipviz.scenarios.documents.bad_story import Wrong, not_known
 from kipviz.scenarios.documents.head import (
+    HeadList,
     Keys,
     Node,
     Plain,
-    Row,
     Word,
     is_number,
     write_head,
@@ -214,7 +214,7 @@ class _Reading:
         return node.text
 
     def _tuple(self, kinds: tuple[Any, ...], node: Node, name: str) -> tuple[Any, ...]:
-        if not isinstance(node, Row):
+        if not isinstance(node, HeadList):
             raise Wrong(node.line, f"{name} is a list such as [one, two]")
         if kinds[-1] is Ellipsis:
             if isinstance(kinds[0], type) and issubclass(kinds[0], msgspec.Struct):
@@ -284,7 +284,7 @@ def _empty(kind: type) -> Any:
 
 def _pairs(read: Callable[[str, int, Node], Any]) -> Callable[[Node], tuple[Any, ...]]:
     def reading(node: Node) -> tuple[Any, ...]:
-        if isinstance(node, Row) and not node.items:
+        if isinstance(node, HeadList) and not node.items:
             return ()
         if not isinstance(node, Keys):
             raise Wrong(node.line, "this must be a map, or [] for none")
@@ -295,7 +295,7 @@ def _pairs(read: Callable[[str, int, Node], Any]) -> Callable[[Node], tuple[Any,
 
 def _each(read: Callable[[int, str], Any]) -> Callable[[Node], tuple[Any, ...]]:
     def reading(node: Node) -> tuple[Any, ...]:
-        if not isinstance(node, Row):
+        if not isinstance(node, HeadList):
             raise Wrong(node.line, "this must be a list, or [] for none")
         words = [each for each in node.items if isinstance(each, Word)]
         return tuple(read(each.line, each.text) for each in words)

@@ -43,11 +43,11 @@ class Word(Value, frozen=True):
     quoted: bool = False
 
 
-class Row(Value, frozen=True):
+class HeadList(Value, frozen=True):
     """A list of values."""
 
     line: int
-    items: tuple[Word | Row, ...]
+    items: tuple[Word | HeadList, ...]
 
 
 class Keys(Value, frozen=True):
@@ -61,7 +61,7 @@ class Keys(Value, frozen=True):
         return next((node for name, _, node in self.entries if name == key), None)
 
 
-Node: TypeAlias = Word | Row | Keys
+Node: TypeAlias = Word | HeadList | Keys
 
 _KEY = re.compile(r'( *)("(?:[^"\\]|\\.)*"|[^\s"#\[\]{},:-][^"#\[\]{}:]*):(?: +([^ ].*\S|\S))? *')
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -132,8 +132,8 @@ def _no_key(text: str, indent: int) -> str:
 
 def _items(
     lines: Sequence[tuple[int, str]], indent: int, first: int
-) -> tuple[Row, Sequence[tuple[int, str]]]:
-    items: list[Word | Row] = []
+) -> tuple[HeadList, Sequence[tuple[int, str]]]:
+    items: list[Word | HeadList] = []
     while lines and _indent(lines[0][1]) >= indent:
         at, text = lines[0]
         asked = _ITEM.fullmatch(text)
@@ -141,14 +141,14 @@ def _items(
             raise Wrong(at, f"an item of a list must be '- value', not {text.strip()!r}")
         items.append(_value(at, asked[2]))
         lines = lines[1:]
-    return Row(first, tuple(items)), lines
+    return HeadList(first, tuple(items)), lines
 
 
 def _indent(text: str) -> int:
     return len(text) - len(text.lstrip(" "))
 
 
-def _value(at: int, text: str) -> Word | Row:
+def _value(at: int, text: str) -> Word | HeadList:
     if text.startswith(("[", '"')):
         node, end = _in_row(at, text, 0)
         if text[end:].strip():
@@ -175,7 +175,7 @@ def unquote(at: int, text: str) -> str:
     return found
 
 
-def _in_row(at: int, text: str, start: int, depth: int = 0) -> tuple[Word | Row, int]:
+def _in_row(at: int, text: str, start: int, depth: int = 0) -> tuple[Word | HeadList, int]:
     """Read one value of a list from a position in the line; return it and where it ends."""
     if depth > DEPTH_MAX:
         raise Wrong(at, f"lists can be nested at most {DEPTH_MAX} deep")
@@ -192,7 +192,7 @@ def _in_row(at: int, text: str, start: int, depth: int = 0) -> tuple[Word | Row,
                 f"a list must be [one, two], with quotes around a text that needs them, not {text!r}",
             )
         return Word(at, asked[0].rstrip()), asked.end()
-    items: list[Word | Row] = []
+    items: list[Word | HeadList] = []
     start = _past_spaces(text, start + 1)
     while text[start : start + 1] != "]":
         node, start = _in_row(at, text, start, depth + 1)
@@ -202,7 +202,7 @@ def _in_row(at: int, text: str, start: int, depth: int = 0) -> tuple[Word | Row,
             start = _past_spaces(text, start + 1)
         elif text[start : start + 1] != "]":
             raise Wrong(at, f"the list {text!r} does not end with a bracket")
-    return Row(at, tuple(items)), start + 1
+    return HeadList(at, tuple(items)), start + 1
 
 
 def _past_spaces(text: str, start: int) -> int:

@@ -34,7 +34,7 @@ from kipviz.scenarios.applications import (
 )
 from kipviz.scenarios.documents.bad_story import Wrong, not_known
 from kipviz.scenarios.documents.head import unquote
-from kipviz.scenarios.documents.python_program import Written, is_python, read_python
+from kipviz.scenarios.documents.python_program import ReadProgram, is_python, read_python
 
 Program = tuple[Line, ...]
 # The modules with programs, and the prefix of the names of theirs.
@@ -90,7 +90,7 @@ def _is_program(value: object) -> bool:
     return isinstance(value, tuple) and bool(value) and all(isinstance(v, Line) for v in value)
 
 
-def read_program(lines: Sequence[tuple[int, str]], first: int) -> Written:
+def read_program(lines: Sequence[tuple[int, str]], first: int) -> ReadProgram:
     """Read a program from the lines of its block, each with its number in the document.
 
     Raises:
@@ -101,7 +101,7 @@ def read_program(lines: Sequence[tuple[int, str]], first: int) -> Written:
         raise Wrong(first, "a program has at least one line")
     if not any(_NUMBERED.match(text) for _, text in kept):
         return read_python(lines, first)
-    return Written(tuple(_read_line(at, text, n) for n, (at, text) in enumerate(kept)))
+    return ReadProgram(tuple(_read_line(at, text, n) for n, (at, text) in enumerate(kept)))
 
 
 def _read_line(at: int, text: str, number: int) -> Line:

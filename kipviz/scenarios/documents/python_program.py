@@ -81,7 +81,7 @@ _WHY_NOT: Mapping[type[ast.AST], tuple[str, str]] = {
 }
 
 
-class Written(Value, frozen=True):
+class ReadProgram(Value, frozen=True):
     """A program as it was read, and where it calls which kind of consumer.
 
     Attributes:
@@ -135,7 +135,7 @@ class _Draft(Value, frozen=True):
     catch: _Label | None
 
 
-def read_python(lines: Sequence[tuple[int, str]], first: int) -> Written:
+def read_python(lines: Sequence[tuple[int, str]], first: int) -> ReadProgram:
     """Read a program from the lines of its block, each with its number in the document.
 
     Raises:
@@ -161,7 +161,7 @@ def read_python(lines: Sequence[tuple[int, str]], first: int) -> Written:
         raise Wrong(at, wrong.what) from wrong
     except (RecursionError, MemoryError):
         raise Wrong(first, "this program is nested too deeply to be read") from None
-    return Written(
+    return ReadProgram(
         program, tuple((lines[at - 1][0], name) for name, at in reading.consumers.items())
     )
 

@@ -62,10 +62,10 @@ from kipviz.scenarios.documents.blocks import (
     split_head,
 )
 from kipviz.scenarios.documents.clusters_in_head import KEYS, read_cluster
-from kipviz.scenarios.documents.head import Keys, Node, Row, Word, is_number, read_head
+from kipviz.scenarios.documents.head import HeadList, Keys, Node, Word, is_number, read_head
 from kipviz.scenarios.documents.programs_in_text import programs_by_name, read_program
 from kipviz.scenarios.documents.python_calls import CONSUMER, SHARE_CONSUMER
-from kipviz.scenarios.documents.python_program import Written
+from kipviz.scenarios.documents.python_program import ReadProgram
 from kipviz.scenarios.scenario import Choice, Question, Scenario
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.teaching_notes import Checkpoint, Watch
@@ -179,7 +179,7 @@ def _read(text: str, unnamed: Profile) -> Document:
     )
 
 
-def _check_consumer(app: ApplicationSpec, found: Written) -> None:
+def _check_consumer(app: ApplicationSpec, found: ReadProgram) -> None:
     """Reject a program that calls a kind of consumer that its application does not have."""
     has = SHARE_CONSUMER if app.share else CONSUMER
     for line, called in found.consumers:
@@ -216,7 +216,7 @@ def _order(keys: Keys) -> int:
 
 def _list(keys: Keys, name: str) -> tuple[Word, ...]:
     node = _require_key(keys, name)
-    items = node.items if isinstance(node, Row) else ()
+    items = node.items if isinstance(node, HeadList) else ()
     words = tuple(each for each in items if isinstance(each, Word))
     if not words or len(words) < len(items):
         raise Wrong(node.line, f"{name} is a list such as [one, two], with at least one text")
@@ -269,10 +269,10 @@ def _sections(blocks: Sequence[Block], first: int) -> list[_Section]:
 
 def _opening(
     title: _Section, *, has_beats: bool
-) -> tuple[str, dict[str, tuple[int, Written]], tuple[Watch, ...]]:
+) -> tuple[str, dict[str, tuple[int, ReadProgram]], tuple[Watch, ...]]:
     """Return the sentence, the story's own programs, and the notes of a story without beats."""
     said, watched = "", []
-    programs: dict[str, tuple[int, Written]] = {}
+    programs: dict[str, tuple[int, ReadProgram]] = {}
     for block in title.blocks:
         if block.kind == PARAGRAPH and not said:
             said = block.text

@@ -66,10 +66,10 @@ from kipviz.serving.translating import (
 )
 from kipviz.serving.translating.leader_hints import hint_leaders
 from kipviz.serving.translating.reply_context import (
-    Asked,
     ClientRequest,
-    Desk,
+    ServedDesk,
     Translate,
+    TranslatedRequest,
     as_written,
 )
 
@@ -98,7 +98,9 @@ class ServedApi:
         assert self.row.response_bytes is not None
         return self.row.response_bytes.schema
 
-    def ask(self, said: Struct, version: int, client_id: str, desk: Desk, broker: int) -> Asked:
+    def ask(
+        self, said: Struct, version: int, client_id: str, desk: ServedDesk, broker: int
+    ) -> TranslatedRequest:
         """Return what a client's request asks of a broker of the model.
 
         Raises:

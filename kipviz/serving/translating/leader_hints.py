@@ -19,11 +19,11 @@ from kipviz.messages.wire.codec import Struct
 from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.reply_context import (
     HOST,
-    Asked,
     ClientRequest,
-    Desk,
     Replies,
+    ServedDesk,
     Translate,
+    TranslatedRequest,
 )
 
 OTHER_EPOCH = (Errors.FENCED_LEADER_EPOCH, FurtherErrors.UNKNOWN_LEADER_EPOCH)
@@ -33,7 +33,9 @@ MOVED = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.FENCED_LEADER_EPOCH)
 def hint_leaders(translate: Translate, lowest: int) -> Translate:
     """Return a translation whose answers name the leaders of partitions that have moved, from a version on."""
 
-    def translate_hinting(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+    def translate_hinting(
+        request: ClientRequest, messages: tuple[Message, ...]
+    ) -> TranslatedRequest:
         asked = translate(request, messages)
 
         def answer(replies: Replies) -> Struct | None:
@@ -49,7 +51,7 @@ def hint_leaders(translate: Translate, lowest: int) -> Translate:
     return translate_hinting
 
 
-def _add_leaders(found: Struct, desk: Desk) -> Struct:
+def _add_leaders(found: Struct, desk: ServedDesk) -> Struct:
     nodes: dict[int, Struct] = {}
     topics = []
     for topic in found["Responses"]:
@@ -62,7 +64,7 @@ def _add_leaders(found: Struct, desk: Desk) -> Struct:
     return found | {"Responses": tuple(topics), "NodeEndpoints": tuple(nodes.values())}
 
 
-def _add_leader(part: Struct, topic: str, nodes: dict[int, Struct], desk: Desk) -> Struct:
+def _add_leader(part: Struct, topic: str, nodes: dict[int, Struct], desk: ServedDesk) -> Struct:
     if part["ErrorCode"] not in MOVED:
         return part
     index = part["Index"] if "Index" in part else part["PartitionIndex"]

@@ -20,12 +20,12 @@ HOST = "127.0.0.1"
 Replies = tuple[Message, ...]
 
 
-class Refused(ValueError):
+class ClosedConnection(ValueError):
     """A request that Kafka answers by closing its connection; the sentence goes into the log."""
 
 
 @dataclass
-class Desk:
+class ServedDesk:
     """One cluster as its listeners see it; `world` is the newest one."""
 
     world: World
@@ -65,7 +65,7 @@ class ClientRequest:
     said: Struct
     version: int
     client_id: str
-    desk: Desk
+    desk: ServedDesk
     broker: int
     batches: ReadBatches = field(default_factory=ReadBatches)
 
@@ -76,7 +76,7 @@ class ClientRequest:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TranslatedRequest:
     """A request as messages of the model, in order, and the function that merges their replies into one answer.
 
     `answer` returns None if the client expects no response (acks=0). `ready` returns whether the request can be sent to
@@ -90,10 +90,10 @@ class Asked:
 
 
 # Makes what is asked of the model from a request and its messages, as its row decodes them.
-Translate = Callable[[ClientRequest, tuple[Message, ...]], Asked]
+Translate = Callable[[ClientRequest, tuple[Message, ...]], TranslatedRequest]
 
 
-def as_written(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def as_written(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Send the message, and answer with the fields that the model's own brokers encode."""
     (message,) = messages
 
@@ -108,4 +108,4 @@ def as_written(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
         }
         return top | kind.fill(told, around)
 
-    return Asked((message,), answer)
+    return TranslatedRequest((message,), answer)

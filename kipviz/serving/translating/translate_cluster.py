@@ -27,7 +27,13 @@ from kipviz.records.placement import (
     why_invalid_name,
 )
 from kipviz.serving.translating.further_errors import FurtherErrors
-from kipviz.serving.translating.reply_context import HOST, Asked, ClientRequest, Desk, Replies
+from kipviz.serving.translating.reply_context import (
+    HOST,
+    ClientRequest,
+    Replies,
+    ServedDesk,
+    TranslatedRequest,
+)
 from kipviz.settings.broker_configs import TRANSACTION_VERSION
 
 API_VERSIONS = 18
@@ -146,7 +152,7 @@ def api_versions(announced: Iterable[tuple[int, int, int]], features: Features) 
     }
 
 
-def metadata(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def metadata(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Answer a Metadata request: the model has the topic ids, the cluster's image has the rest."""
     (message,) = messages
     topics, desk = request.said["Topics"], request.desk
@@ -170,10 +176,10 @@ def metadata(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
             "ErrorCode": told.error,
         }
 
-    return Asked((message,), answer)
+    return TranslatedRequest((message,), answer)
 
 
-def _topic(name: str, topic_id: str, error: Errors, desk: Desk) -> Struct:
+def _topic(name: str, topic_id: str, error: Errors, desk: ServedDesk) -> Struct:
     leaders = desk.image.leaders
     mine = sorted((p for p in leaders if topic_of(p) == name), key=index_of)
     code: int = error
@@ -190,7 +196,7 @@ def _topic(name: str, topic_id: str, error: Errors, desk: Desk) -> Struct:
     }
 
 
-def _partition(partition: str, desk: Desk) -> Struct:
+def _partition(partition: str, desk: ServedDesk) -> Struct:
     held, up = desk.image.leaders[partition], desk.world.up
     return {
         "ErrorCode": FurtherErrors.LEADER_NOT_AVAILABLE if held.leader == NOBODY else Errors.NONE,
@@ -203,7 +209,7 @@ def _partition(partition: str, desk: Desk) -> Struct:
     }
 
 
-def find_coordinator(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def find_coordinator(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Answer FindCoordinator: the model names the brokers, and the listeners know their addresses."""
     desk, several = request.desk, request.version >= OF_SEVERAL_KEYS
 
@@ -212,10 +218,10 @@ def find_coordinator(request: ClientRequest, messages: tuple[Message, ...]) -> A
         found = tuple(_node(each, desk) for reply in told for each in reply.coordinators)
         return {"Coordinators": found} if several else found[0]
 
-    return Asked(messages, answer)
+    return TranslatedRequest(messages, answer)
 
 
-def _node(told: Coordinator, desk: Desk) -> Struct:
+def _node(told: Coordinator, desk: ServedDesk) -> Struct:
     there = told.error is Errors.NONE and told.node_id in desk.ports
     return {
         "Key": told.key,

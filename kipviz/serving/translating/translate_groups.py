@@ -25,10 +25,10 @@ from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.reply_context import (
-    Asked,
     ClientRequest,
-    Desk,
     Replies,
+    ServedDesk,
+    TranslatedRequest,
     as_written,
 )
 from kipviz.settings.broker_configs import (
@@ -47,7 +47,7 @@ NULLABLE_PROTOCOL = (
 )
 
 
-def offset_fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def offset_fetch(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Fetch committed offsets: of the named partitions, or all of a group."""
     (whole,) = messages
     assert isinstance(whole, OffsetFetch)
@@ -69,10 +69,10 @@ def offset_fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked
         )
         return {"Groups": found} if version >= OF_SEVERAL_GROUPS else found[0]
 
-    return Asked(each_group, answer)
+    return TranslatedRequest(each_group, answer)
 
 
-def _encode_group(asked: Struct, reply: Message | None, version: int, desk: Desk) -> Struct:
+def _encode_group(asked: Struct, reply: Message | None, version: int, desk: ServedDesk) -> Struct:
     """Return the fields of one group's result; `reply` is None if none of its topics is known."""
     told = FetchedGroup(Errors.NONE, asked["GroupId"])
     if reply is not None:
@@ -101,13 +101,15 @@ def _encode_group(asked: Struct, reply: Message | None, version: int, desk: Desk
     return {"GroupId": name, "Topics": listed, "ErrorCode": error}
 
 
-def join_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def join_group(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Join the next generation of a classic group; the member's time limits are kept beside the model."""
     said, groups = request.said, request.desk.groups
     if not said["GroupId"]:
-        return Asked((), lambda _: _not_joined(request, FurtherErrors.INVALID_GROUP_ID))
+        return TranslatedRequest((), lambda _: _not_joined(request, FurtherErrors.INVALID_GROUP_ID))
     if not LEAST_MS <= said["SessionTimeoutMs"] <= MOST_MS:
-        return Asked((), lambda _: _not_joined(request, FurtherErrors.INVALID_SESSION_TIMEOUT))
+        return TranslatedRequest(
+            (), lambda _: _not_joined(request, FurtherErrors.INVALID_SESSION_TIMEOUT)
+        )
     asked = as_written(request, messages)
     times = (said["SessionTimeoutMs"], said.get("RebalanceTimeoutMs", -1))
     if said["MemberId"]:
@@ -119,7 +121,7 @@ def join_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
         groups.ask(said["GroupId"], told.member_id, *times)
         return asked.answer(replies)
 
-    return Asked(asked.messages, answer)
+    return TranslatedRequest(asked.messages, answer)
 
 
 def _not_joined(request: ClientRequest, error: FurtherErrors) -> Struct:
@@ -134,7 +136,9 @@ def _not_joined(request: ClientRequest, error: FurtherErrors) -> Struct:
     }
 
 
-def consumer_group_heartbeat(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def consumer_group_heartbeat(
+    request: ClientRequest, messages: tuple[Message, ...]
+) -> TranslatedRequest:
     """Join a KIP-848 group, stay in it or leave it; the assignor of the group is one that brokers have.
 
     A heartbeat that is invalid for another reason is rejected for that one. The member's time for a rebalance is kept
@@ -158,7 +162,9 @@ def consumer_group_heartbeat(request: ClientRequest, messages: tuple[Message, ..
     return _reject_heartbeat(FurtherErrors.UNSUPPORTED_ASSIGNOR, told)
 
 
-def share_group_heartbeat(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def share_group_heartbeat(
+    request: ClientRequest, messages: tuple[Message, ...]
+) -> TranslatedRequest:
     """Join a share group, stay in it or leave it.
 
     Source: GroupCoordinatorService.throwIfShareGroupHeartbeatRequestIsInvalid.
@@ -173,24 +179,24 @@ def _find_empty(said: Struct, *fields: str) -> str:
     return next((f"{field} can't be empty." for field in fields if said[field] == ""), "")
 
 
-def _reject_heartbeat(error: int, why: str) -> Asked:
+def _reject_heartbeat(error: int, why: str) -> TranslatedRequest:
     """Reject a heartbeat before any group is asked."""
     fields = {"ErrorCode": error, "ErrorMessage": why}
-    return Asked((), lambda _: fields)
+    return TranslatedRequest((), lambda _: fields)
 
 
-def with_group_name(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def with_group_name(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Pass on a classic member's request; without a group's name it is rejected before any group is asked.
 
     Source: GroupCoordinatorService.syncGroup, heartbeat, leaveGroup.
     """
     if not request.said["GroupId"]:
         rejected = {"ErrorCode": FurtherErrors.INVALID_GROUP_ID, "Assignment": b"", "Members": ()}
-        return Asked((), lambda _: rejected)
+        return TranslatedRequest((), lambda _: rejected)
     return as_written(request, messages)
 
 
-def leave_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def leave_group(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Remove members from a classic group; before version 3 the error of the one member is that of the response."""
     asked = with_group_name(request, messages)
 
@@ -200,20 +206,20 @@ def leave_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
             found["ErrorCode"] = found["ErrorCode"] or found["Members"][0]["ErrorCode"]
         return found
 
-    return Asked(asked.messages, answer)
+    return TranslatedRequest(asked.messages, answer)
 
 
-def delete(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def delete(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Delete groups of any kind; a request that names none is answered without a result."""
     (message,) = messages
     if not named_groups(message):
-        return Asked((), lambda _: {"Results": ()})
+        return TranslatedRequest((), lambda _: {"Results": ()})
     return as_written(request, messages)
 
 
-def describe(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def describe(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Describe groups of any kind; a request that names none is answered without one."""
     (message,) = messages
     if not named_groups(message):
-        return Asked((), lambda _: {"Groups": ()})
+        return TranslatedRequest((), lambda _: {"Groups": ()})
     return as_written(request, messages)

@@ -21,25 +21,29 @@ from kipviz.messages.wire.kind import Around
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import index_of, topic_of, why_invalid_name
 from kipviz.serving.translating.reply_context import (
-    Asked,
     ClientRequest,
-    Desk,
-    Refused,
+    ClosedConnection,
     Replies,
+    ServedDesk,
+    TranslatedRequest,
     as_written,
 )
 
 
-def list_transactions(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def list_transactions(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """List the transactional ids that the broker coordinates."""
     (message,) = messages
     assert isinstance(message, ListTransactions)
     if message.duration_ms >= 0:
-        raise Refused("the served cluster's model has no time: ListTransactions takes no duration")
+        raise ClosedConnection(
+            "the served cluster's model has no time: ListTransactions takes no duration"
+        )
     return as_written(request, messages)
 
 
-def describe_transactions(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def describe_transactions(
+    request: ClientRequest, messages: tuple[Message, ...]
+) -> TranslatedRequest:
     """Describe transactional ids; the served cluster tells when a transaction began."""
 
     def answer(replies: Replies) -> Struct:
@@ -53,16 +57,16 @@ def describe_transactions(request: ClientRequest, messages: tuple[Message, ...])
             "TransactionStates": tuple({"TransactionStartTimeMs": -1} | each for each in states)
         }
 
-    return Asked(messages, answer)
+    return TranslatedRequest(messages, answer)
 
 
-def _with_begin(told: TransactionDescription, desk: Desk) -> TransactionDescription:
+def _with_begin(told: TransactionDescription, desk: ServedDesk) -> TransactionDescription:
     if told.error or told.transaction_start_time_ms != NO_TIMESTAMP:
         return told
     return told.but(transaction_start_time_ms=desk.moments.begin_ms(told.transactional_id))
 
 
-def describe_producers(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def describe_producers(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Describe the producers in partitions' logs."""
     topics, desk = request.said["Topics"], request.desk
 
@@ -74,10 +78,10 @@ def describe_producers(request: ClientRequest, messages: tuple[Message, ...]) ->
                 rows[topic_of(each.partition)].append(_producers(each, desk))
         return {"Topics": tuple({"Name": n, "Partitions": tuple(each)} for n, each in rows.items())}
 
-    return Asked(messages, answer)
+    return TranslatedRequest(messages, answer)
 
 
-def _producers(told: PartitionProducers, desk: Desk) -> Struct:
+def _producers(told: PartitionProducers, desk: ServedDesk) -> Struct:
     def at(producer_id: int, known: int) -> int:
         return (
             known if known != NO_TIMESTAMP else desk.moments.write_ms(told.partition, producer_id)
@@ -103,7 +107,7 @@ def _producers(told: PartitionProducers, desk: Desk) -> Struct:
     }
 
 
-def write_txn_markers(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def write_txn_markers(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Write markers, with which an operator aborts a hanging transaction; brokers send them inside the model.
 
     A marker without partitions has no result. Source: KafkaApis.handleWriteTxnMarkersRequest.
@@ -112,5 +116,5 @@ def write_txn_markers(request: ClientRequest, messages: tuple[Message, ...]) -> 
     assert isinstance(message, WriteTxnMarkers)
     markers = tuple(each for each in message.markers if each.partitions)
     if not markers:
-        return Asked((), lambda _: {"Markers": ()})
+        return TranslatedRequest((), lambda _: {"Markers": ()})
     return as_written(request, (message.but(markers=markers),))

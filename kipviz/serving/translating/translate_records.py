@@ -38,7 +38,13 @@ from kipviz.records.placement import INTERNAL_TOPICS
 from kipviz.serving.translating.batch_bytes import readable
 from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.leader_hints import OTHER_EPOCH, compare_epoch, correct_error
-from kipviz.serving.translating.reply_context import Asked, ClientRequest, Desk, Refused, Replies
+from kipviz.serving.translating.reply_context import (
+    ClientRequest,
+    ClosedConnection,
+    Replies,
+    ServedDesk,
+    TranslatedRequest,
+)
 
 ALLOWED_ACKS = (ACKS_ALL, ACKS_NONE, 1)
 FIRST_WITH_IDS = 13  # of Fetch
@@ -89,7 +95,7 @@ def _is_appended(partition: str, request: ClientRequest) -> bool:
     return image.leader_of(partition) == request.broker and image.has_enough_replicas(partition)
 
 
-def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def produce(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Append batches; their bytes are kept, so that a consumer reads the same bytes.
 
     With acks=0 there is no response; an error closes the connection. Source: KafkaApis.handleProduceRequest,
@@ -132,17 +138,19 @@ def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
             for each in topic["PartitionResponses"]:
                 if each["ErrorCode"]:
                     code = int(each["ErrorCode"])
-                    raise Refused(f"a batch with acks=0 is rejected with error code {code}")
+                    raise ClosedConnection(
+                        f"a batch with acks=0 is rejected with error code {code}"
+                    )
         return None
 
-    return Asked((message,) if valid else (), answer)
+    return TranslatedRequest((message,) if valid else (), answer)
 
 
 def _reject_all(parts: tuple[_Part, ...], error: Errors) -> tuple[_Part, ...]:
     return tuple(replace(part, error=error, batch=None) for part in parts)
 
 
-def _keep(part: _Part, base_offset: int, desk: Desk) -> None:
+def _keep(part: _Part, base_offset: int, desk: ServedDesk) -> None:
     """Keep the bytes of a batch in the log; those of a duplicate are already kept."""
     log = desk.world.logs.get(part.partition)
     if log is None or part.batch is None:
@@ -186,7 +194,7 @@ class _Wanted:
     part: Struct
 
 
-def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Read records: the model checks the request, the kept batches have the bytes."""
     (message,) = messages
     assert isinstance(message, Fetch)
@@ -194,7 +202,7 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     if said.get("SessionEpoch", -1) > 0:
         # FetchManager.newContext: no session is open.
         missing = {"ErrorCode": FurtherErrors.FETCH_SESSION_ID_NOT_FOUND, "Responses": ()}
-        return Asked((), lambda _: missing)
+        return TranslatedRequest((), lambda _: missing)
     committed = message.read_committed
     wanted = tuple(
         _Wanted(
@@ -251,7 +259,7 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
         return {"Responses": tuple(topics)}
 
     asked = (message.but(max_wait_ms=0),) if known else ()
-    return Asked(asked, answer, ready, message.max_wait_ms)
+    return TranslatedRequest(asked, answer, ready, message.max_wait_ms)
 
 
 def _error_of_named(error: int) -> int:
@@ -281,7 +289,7 @@ def _is_lost(wanted: _Wanted, request: ClientRequest) -> bool:
     return outside or bool(compare_epoch(wanted.partition, wanted.part, request))
 
 
-def _count_bytes(wanted: _Wanted, enough: int, desk: Desk, *, committed: bool) -> int:
+def _count_bytes(wanted: _Wanted, enough: int, desk: ServedDesk, *, committed: bool) -> int:
     """Return how many bytes of a partition can be read, or that it is enough."""
     log, epoch = desk.world.logs[wanted.partition], desk.image.leaders[wanted.partition].epoch
     most = min(wanted.bytes_max, enough)
@@ -289,7 +297,7 @@ def _count_bytes(wanted: _Wanted, enough: int, desk: Desk, *, committed: bool) -
 
 
 def _encode_fetched(
-    wanted: _Wanted, error: int, desk: Desk, *, committed: bool, size_left: int
+    wanted: _Wanted, error: int, desk: ServedDesk, *, committed: bool, size_left: int
 ) -> Struct:
     found: Struct = {"PartitionIndex": wanted.index, "ErrorCode": error, "HighWatermark": -1}
     found["Records"] = b""
@@ -314,7 +322,7 @@ def _encode_fetched(
     }
 
 
-def list_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def list_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Answer where partitions start or end, and which records are the first at a time.
 
     A partition that is named twice has one result. Source: ReplicaManager.fetchOffset.
@@ -349,7 +357,7 @@ def list_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked
             )
         }
 
-    return Asked(tuple(m for m in asked if m.partitions), answer)
+    return TranslatedRequest(tuple(m for m in asked if m.partitions), answer)
 
 
 def _remove_rejected(message: ListOffsets, rejected: Collection[str]) -> ListOffsets:

@@ -27,11 +27,11 @@ from kipviz.records.placement import index_of, share_partition_key, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.serving.translating.batch_bytes import readable
 from kipviz.serving.translating.reply_context import (
-    Asked,
     ClientRequest,
-    Desk,
-    Refused,
+    ClosedConnection,
     Replies,
+    ServedDesk,
+    TranslatedRequest,
     as_written,
 )
 
@@ -53,14 +53,14 @@ def _check_types(topics: Iterable[Struct] | None) -> None:
         first, last, types = batch["FirstOffset"], batch["LastOffset"], batch["AcknowledgeTypes"]
         for number in types:
             if number not in _TYPES:
-                raise Refused(
+                raise ClosedConnection(
                     f"a record is not acknowledged so: {number} is not an AcknowledgeType"
                 )
         if len(types) != 1 and not len(types) == last - first + 1 <= OFFSETS_MAX:
-            raise Refused(f"{len(types)} types acknowledge the offsets {first} to {last}")
+            raise ClosedConnection(f"{len(types)} types acknowledge the offsets {first} to {last}")
 
 
-def _unknown(said: Struct, desk: Desk, **more: bytes) -> tuple[Struct, ...]:
+def _unknown(said: Struct, desk: ServedDesk, **more: bytes) -> tuple[Struct, ...]:
     """Return the answer for unknown topic ids; `more` are additional fields of each partition."""
     return tuple(
         {
@@ -79,7 +79,7 @@ def _unknown(said: Struct, desk: Desk, **more: bytes) -> tuple[Struct, ...]:
     )
 
 
-def share_acknowledge(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def share_acknowledge(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Acknowledge records that a member holds; epoch -1 closes its session, too."""
     (message,) = messages
     assert isinstance(message, ShareAcknowledge)
@@ -92,17 +92,19 @@ def share_acknowledge(request: ClientRequest, messages: tuple[Message, ...]) -> 
         lost = () if found["ErrorCode"] else _unknown(request.said, request.desk)
         return found | {"Responses": found["Responses"] + lost}
 
-    return Asked(asked.messages, answer)
+    return TranslatedRequest(asked.messages, answer)
 
 
-def txn_share_acknowledge(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def txn_share_acknowledge(
+    request: ClientRequest, messages: tuple[Message, ...]
+) -> TranslatedRequest:
     """Stage acknowledgements of a share group in a transaction (KIP-1289, a draft)."""
     (message,) = messages
     assert isinstance(message, TxnShareAcknowledge)
     _check_types(request.said["Topics"])
     unknown = _unknown(request.said, request.desk)
     if not message.partitions:
-        return Asked((), lambda _: {"ErrorCode": Errors.NONE, "Responses": unknown})
+        return TranslatedRequest((), lambda _: {"ErrorCode": Errors.NONE, "Responses": unknown})
     asked = as_written(request, messages)
 
     def answer(replies: Replies) -> Struct | None:
@@ -110,10 +112,10 @@ def txn_share_acknowledge(request: ClientRequest, messages: tuple[Message, ...])
         assert found is not None
         return found | {"Responses": found["Responses"] + unknown}
 
-    return Asked(asked.messages, answer)
+    return TranslatedRequest(asked.messages, answer)
 
 
-def _in_sessions(who: tuple[str, str], desk: Desk) -> tuple[str, ...]:
+def _in_sessions(who: tuple[str, str], desk: ServedDesk) -> tuple[str, ...]:
     """Return the partitions of a member's share sessions on all brokers."""
     return tuple(
         partition
@@ -123,7 +125,7 @@ def _in_sessions(who: tuple[str, str], desk: Desk) -> tuple[str, ...]:
     )
 
 
-def share_fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def share_fetch(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Read records of a share session's partitions, and acknowledge earlier ones."""
     (message,) = messages
     assert isinstance(message, ShareFetch)
@@ -152,17 +154,17 @@ def share_fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
 
     given = any(part.acknowledgements for part in message.partitions)
     waits = said["ShareSessionEpoch"] >= 0 and said["MaxRecords"] > 0 and not given
-    return Asked(asked.messages, answer, ready, said["MaxWaitMs"] if waits else 0)
+    return TranslatedRequest(asked.messages, answer, ready, said["MaxWaitMs"] if waits else 0)
 
 
-def _of_session(who: tuple[str, str], message: ShareFetch, desk: Desk) -> tuple[str, ...]:
+def _of_session(who: tuple[str, str], message: ShareFetch, desk: ServedDesk) -> tuple[str, ...]:
     """Return the partitions of a fetch: its own, and those of the member's sessions."""
     known = _in_sessions(who, desk) if message.session_epoch > 0 else ()
     left = message.forgotten
     return tuple(p for p in dict.fromkeys((*known, *message.names)) if p not in left)
 
 
-def _has(group_id: str, partition: str, desk: Desk) -> bool:
+def _has(group_id: str, partition: str, desk: ServedDesk) -> bool:
     """Return whether there may be a result for a partition: a record to deliver, or an error."""
     topic_id = desk.image.topic_ids.get(topic_of(partition))
     log = desk.world.logs.get(partition)
@@ -182,7 +184,7 @@ def _delivers(share: SharePartition, end: int) -> bool:
     return free or share.next_offset < end
 
 
-def _records(acquired: tuple[AcquiredRecords, ...], partition: str, desk: Desk) -> bytes:
+def _records(acquired: tuple[AcquiredRecords, ...], partition: str, desk: ServedDesk) -> bytes:
     """Return the batches with a member's acquired records, as they were produced."""
     if not acquired:
         return b""
@@ -191,7 +193,7 @@ def _records(acquired: tuple[AcquiredRecords, ...], partition: str, desk: Desk) 
     return readable(log, first, BYTES_MAX, desk.kept, held.epoch, committed=False, last=last)
 
 
-def _with_records(topic: Struct, records: dict[str, bytes], desk: Desk) -> Struct:
+def _with_records(topic: Struct, records: dict[str, bytes], desk: ServedDesk) -> Struct:
     name = desk.topic_named(topic)
     partitions = tuple(
         part | {"Records": records.get(f"{name}-{part['PartitionIndex']}", b"")}

@@ -18,23 +18,23 @@ from kipviz.messages.groups.groups import (
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.serving.translating.reply_context import (
-    Asked,
     ClientRequest,
-    Desk,
-    Refused,
+    ClosedConnection,
     Replies,
+    ServedDesk,
+    TranslatedRequest,
     as_written,
 )
 
 
-def add_partitions(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def add_partitions(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Add partitions to a transaction; from version 4 on only brokers send this request."""
     if request.version > LAST_OF_A_CLIENT:
-        raise Refused("AddPartitionsToTxn 4 and above is for brokers (CLUSTER_ACTION)")
+        raise ClosedConnection("AddPartitionsToTxn 4 and above is for brokers (CLUSTER_ACTION)")
     return as_written(request, messages)
 
 
-def commit_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+def commit_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Commit a group's offsets, at once or in a transaction; a partition of an unknown topic id has its own error."""
     (message,) = messages
     assert isinstance(message, OffsetCommit | TxnOffsetCommit)
@@ -57,10 +57,12 @@ def commit_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Ask
             errors |= {o.partition: own.get(o.partition, told.error) for o in offsets}
         return _encode_committed(topics, errors, desk)
 
-    return Asked((message,) if offsets else (), answer)
+    return TranslatedRequest((message,) if offsets else (), answer)
 
 
-def _encode_committed(topics: Iterable[Struct], errors: Mapping[str, Errors], desk: Desk) -> Struct:
+def _encode_committed(
+    topics: Iterable[Struct], errors: Mapping[str, Errors], desk: ServedDesk
+) -> Struct:
     """Return the answer to a commit of offsets: an error for each partition."""
     found: list[Struct] = []
     for topic in topics:

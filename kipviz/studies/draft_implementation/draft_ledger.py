@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from kipviz.checking.judging.verdicts import BREAKS, HOLDS, Judged
+from kipviz.checking.judging.verdicts import BREAKS, HOLDS, DesignVerdicts
 from kipviz.checking.single_run.permalink import TooLong, permalink
 from kipviz.checking.single_run.runs import follow
 from kipviz.checking.single_run.timers_ran import TimersRan
@@ -35,7 +35,7 @@ from kipviz.studies.study import StoppedEarly
 LedgerProgress = Callable[[str, int, int, str], bool]
 
 
-class Entry(Value, frozen=True):
+class LedgerEntry(Value, frozen=True):
     """One property of a design in an arrangement with some faults.
 
     `verdict` is "holds", "breaks" or that it was not decided within a number of states. For a violation `steps`,
@@ -72,7 +72,7 @@ class Entry(Value, frozen=True):
         return self.verdict == BREAKS
 
 
-Entries = tuple[Entry, ...]
+Entries = tuple[LedgerEntry, ...]
 
 
 def every_case() -> tuple[tuple[str, Case], ...]:
@@ -154,10 +154,10 @@ def _judge_case(
     )
 
 
-def _entry(label: str, case: Case, promise: str, found: Judged) -> Entry:
+def _entry(label: str, case: Case, promise: str, found: DesignVerdicts) -> LedgerEntry:
     cell, states = found.cell(promise), found.explored.states
     place = (label, case.design, case.scenario, case.faults)
-    row = Entry(*place, promise, case.not_decided, states, timers=found.explored.timers)
+    row = LedgerEntry(*place, promise, case.not_decided, states, timers=found.explored.timers)
     if cell.verdict == HOLDS:
         return row.but(verdict=HOLDS)
     if cell.verdict != BREAKS:

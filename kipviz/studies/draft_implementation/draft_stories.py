@@ -17,7 +17,7 @@ ROOMS = ("kip-1289-draft", "kip-1289-flink", "kip-1289-ingress")
 StoryTold = Callable[[str, int, int], bool]
 
 
-class Played(msgspec.Struct, frozen=True, eq=False):
+class PlayedStory(msgspec.Struct, frozen=True, eq=False):
     """One story under one design: the run, and its verdicts including what follows by itself."""
 
     run: Run
@@ -34,7 +34,7 @@ def stories() -> tuple[Scenario, ...]:
     return tuple(s for s in LIBRARY if s.name.startswith(ROOMS) and s.beats)
 
 
-def play_stories(progress: StoryTold | None = None) -> Iterator[Played]:
+def play_stories(progress: StoryTold | None = None) -> Iterator[PlayedStory]:
     """Play every story under each of its designs."""
     every = stories()
     for done, story in enumerate(every):
@@ -42,4 +42,4 @@ def play_stories(progress: StoryTold | None = None) -> Iterator[Played]:
             return
         for name in story.designs:
             run = runs.play(story.name, name)
-            yield Played(run, judge_to_the_end(run))
+            yield PlayedStory(run, judge_to_the_end(run))

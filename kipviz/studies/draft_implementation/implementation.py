@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.repair import replay_under
-from kipviz.checking.judging.verdicts import BREAKS, HOLDS, Judged, judge, property_named
+from kipviz.checking.judging.verdicts import BREAKS, HOLDS, DesignVerdicts, judge, property_named
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.runs import follow
@@ -66,7 +66,7 @@ class Case(Value, frozen=True):
         """The verdict on a property that was not decided within the limit of states."""
         return f"not decided within {STATES_MAX:,} states"
 
-    def judge(self, under: str, tell: Tell, promises: tuple[str, ...] = PROMISES) -> Judged:
+    def judge(self, under: str, tell: Tell, promises: tuple[str, ...] = PROMISES) -> DesignVerdicts:
         """Search the case under a design until a property breaks, or to the limit of states.
 
         Raises:
@@ -103,7 +103,7 @@ class FoundRepair(Value, frozen=True):
         return f"{' + '.join(self.slots)} ({what}: {self.searched}{tried})"
 
 
-def searched_without_a_break(found: Judged) -> str:
+def searched_without_a_break(found: DesignVerdicts) -> str:
     """Return the extent of a search that found no violation, in words."""
     explored = found.explored
     if explored.complete and not explored.undecided:
@@ -112,13 +112,13 @@ def searched_without_a_break(found: Judged) -> str:
     return f"no break within {explored.states:,} states{undecided}"
 
 
-def breaks(found: Judged) -> bool:
+def breaks(found: DesignVerdicts) -> bool:
     """Return whether a property breaks."""
     return any(cell.verdict == BREAKS for cell in found.cells)
 
 
 # What was searched with some decisions: the case without its design, the properties, and the option of every slot.
-Tried: TypeAlias = dict[tuple[object, ...], Judged]
+Tried: TypeAlias = dict[tuple[object, ...], DesignVerdicts]
 
 
 class _Refuter:
@@ -189,7 +189,7 @@ class _Trials:
         smaller = sum(comb(len(self.slots), size) for size in range(1, len(slots)))
         return FoundRepair(slots, searched_without_a_break(found), decided, smaller)
 
-    def _search_candidate(self, candidate: Design) -> Judged:
+    def _search_candidate(self, candidate: Design) -> DesignVerdicts:
         chosen = (candidate.chosen, candidate.levels)
         place = (self.case.scenario, self.case.faults, self.promises, chosen)
         if place not in self.tried:
@@ -238,7 +238,7 @@ def repair(
     return FoundRepair()
 
 
-def _cells(case: Case, found: Judged) -> tuple[str, ...]:
+def _cells(case: Case, found: DesignVerdicts) -> tuple[str, ...]:
     """Return the words of each property; if the search ended at a violation or a limit, the others are not decided."""
     undecided = "not asked further" if breaks(found) else case.not_decided
     decided = (BREAKS,) if breaks(found) else (BREAKS, HOLDS)

@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.judging.verdicts import BREAKS, Cell, Judged, judge, property_named
+from kipviz.checking.judging.verdicts import (
+    BREAKS,
+    DesignVerdicts,
+    PropertyVerdict,
+    judge,
+    property_named,
+)
 from kipviz.checking.search.explore import ProgressTold
 from kipviz.checking.search.search_result import Bounds
 from kipviz.core.values import Value
@@ -34,14 +40,14 @@ class Claim(Value, frozen=True):
     until: str = ""
 
 
-class Entry(Value, frozen=True):
+class JudgedClaim(Value, frozen=True):
     """A claim under one design, judged."""
 
     claim: Claim
-    judged: Judged
+    judged: DesignVerdicts
 
     @property
-    def cell(self) -> Cell:
+    def cell(self) -> PropertyVerdict:
         """The cell of its property."""
         return self.judged.cell(self.claim.property)
 
@@ -311,11 +317,11 @@ def judge_claims(
     claims: tuple[Claim, ...] = CLAIMS,
     bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
     progress: ProgressTold | None = None,
-) -> Iterator[Entry]:
+) -> Iterator[JudgedClaim]:
     """Judge claims one by one, each until it breaks; a caller may stop between two of them."""
     for claim in claims:
         asked = tuple(property_named(name) for name in (claim.property, claim.until) if name)
         bounds = bounds.but(breaks_max=len(asked))
         for design in claim.under:
             budget = budget_of(claim.faults)
-            yield Entry(claim, judge(claim.scenario, design, budget, bounds, progress, asked))
+            yield JudgedClaim(claim, judge(claim.scenario, design, budget, bounds, progress, asked))

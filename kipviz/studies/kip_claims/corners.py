@@ -60,7 +60,7 @@ class Corner(Value, frozen=True):
     also: tuple[str, ...] = ()
 
 
-class Told(Value, frozen=True):
+class CornerResult(Value, frozen=True):
     """A case under a design: whether the claim holds, whether exactly once does, and what happened."""
 
     corner: Corner
@@ -283,15 +283,15 @@ CORNERS: tuple[Corner, ...] = (
 )
 
 
-def play_case(corner: Corner, name: str) -> Told:
+def play_case(corner: Corner, name: str) -> CornerResult:
     """Play a case under a design and return the result."""
     if corner.check is None:
-        return Told(corner, name, "", "", "", f"not in the model: {corner.needs}")
+        return CornerResult(corner, name, "", "", "", f"not in the model: {corner.needs}")
     story, chosen = scenario_named(corner.scenario), design_named(name)
     try:
         trace, _ = story.play(chosen)
     except ScriptError as stopped:
-        return Told(corner, name, STOPS, "", "", str(stopped).partition("; possible:")[0])
+        return CornerResult(corner, name, STOPS, "", "", str(stopped).partition("; possible:")[0])
     events = _events(trace)
     atomic, pending = (
         prop.finding(state) for prop, state in zip(PROPERTIES, trace.observations, strict=True)
@@ -304,10 +304,10 @@ def play_case(corner: Corner, name: str) -> Told:
     later = breaks_later(story.model(chosen), trace.world, trace.observations[:1], PROPERTIES[:1])
     once = NO if atomic.status == BROKEN or later else YES
     reason = later[0].sentence if later else atomic.reason
-    return Told(corner, name, holds, once, left, _happens(trace, events, reason))
+    return CornerResult(corner, name, holds, once, left, _happens(trace, events, reason))
 
 
-def play_corners(designs: tuple[str, ...] = DESIGNS) -> Iterator[Told]:
+def play_corners(designs: tuple[str, ...] = DESIGNS) -> Iterator[CornerResult]:
     """Play every case under every design; next to the text as written also under the designs in `also`."""
     for corner in CORNERS:
         also = corner.also if DESIGNS[0] in designs else ()

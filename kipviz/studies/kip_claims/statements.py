@@ -28,7 +28,7 @@ from kipviz.studies.review_findings.findings import (
     SEEN,
     SMALL,
     Finding,
-    Shown,
+    FindingResult,
     show_finding,
 )
 from kipviz.studies.review_findings.reviews import finding
@@ -126,7 +126,7 @@ def by_nothing(section: str, claim: str, because: str) -> Statement:
 
 
 def judged_statements(
-    text: Text, known: dict[str, Shown] | None = None, progress: ProgressTold | None = None
+    text: Text, known: dict[str, FindingResult] | None = None, progress: ProgressTold | None = None
 ) -> Iterator[JudgedStatement]:
     """Judge the claims of a text one by one; a caller may stop between two of them.
 
@@ -139,7 +139,7 @@ def judged_statements(
 
 def judged_statement(
     statement: Statement,
-    known: dict[str, Shown] | None = None,
+    known: dict[str, FindingResult] | None = None,
     progress: ProgressTold | None = None,
 ) -> JudgedStatement:
     """Judge one claim; `known` are the findings that were already demonstrated."""
@@ -157,7 +157,7 @@ def judged_statement(
 
 
 def _demonstrate_findings(
-    statement: Statement, known: dict[str, Shown], progress: ProgressTold | None
+    statement: Statement, known: dict[str, FindingResult], progress: ProgressTold | None
 ) -> JudgedStatement:
     """Demonstrate every finding against a claim, and return the run of the first one that has a run."""
     for name in statement.findings:

@@ -12,7 +12,7 @@ from kipviz.studies.kip_claims import (
     statements_of_1319,
 )
 from kipviz.studies.kip_claims.statements import JudgedStatement, Text, judged_statements
-from kipviz.studies.review_findings.findings import Shown
+from kipviz.studies.review_findings.findings import FindingResult
 
 TEXTS: tuple[Text, ...] = (
     statements_of_1289.TEXT,
@@ -26,7 +26,7 @@ def judged_texts(
     texts: tuple[Text, ...] = TEXTS, progress: ProgressTold | None = None
 ) -> Iterator[tuple[Text, JudgedStatement]]:
     """Judge every claim of some texts, one by one; each finding is demonstrated once."""
-    known: dict[str, Shown] = {}
+    known: dict[str, FindingResult] = {}
     for text in texts:
         for judged in judged_statements(text, known, progress):
             yield text, judged

@@ -86,7 +86,7 @@ class Finding(Value, frozen=True):
         return ", ".join(differs) if len(differs) <= NAMED_MAX else f"all of {chosen.name}"
 
 
-class Shown(msgspec.Struct, frozen=True, eq=False):
+class FindingResult(msgspec.Struct, frozen=True, eq=False):
     """The result of a finding: a word, what was found, and the run that demonstrates it, if there is one.
 
     `with_its_lock` is the result of the same search if an acquisition lock that expires releases a staged record, as in
@@ -118,7 +118,7 @@ def show_finding(
     finding: Finding,
     bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
     progress: ProgressTold | None = None,
-) -> Shown:
+) -> FindingResult:
     """Compute the result of a finding."""
     if finding.promise and finding.played:
         return _play_to_break(finding)
@@ -127,15 +127,15 @@ def show_finding(
     if finding.look is not None:
         return _play_to_moment(finding, finding.look)
     if isinstance(finding.counting, BySearch):
-        return Shown(finding, COUNTED, finding.counting.count(progress))
+        return FindingResult(finding, COUNTED, finding.counting.count(progress))
     if finding.counting is not None:
-        return Shown(finding, COUNTED, finding.counting())
-    return Shown(finding, NEEDS if finding.needs else TEXT, finding.because)
+        return FindingResult(finding, COUNTED, finding.counting())
+    return FindingResult(finding, NEEDS if finding.needs else TEXT, finding.because)
 
 
 def demonstrate_all(
     findings: Iterable[Finding], progress: FindingTold | None = None
-) -> Iterator[Shown]:
+) -> Iterator[FindingResult]:
     """Compute findings one by one; `progress` is called for each one and its search, and can stop them."""
     for finding in findings:
         if progress is None:
@@ -158,7 +158,9 @@ def first_break(
     return search.found.get(prop.name), explored
 
 
-def _search_finding(finding: Finding, bounds: Bounds, progress: ProgressTold | None) -> Shown:
+def _search_finding(
+    finding: Finding, bounds: Bounds, progress: ProgressTold | None
+) -> FindingResult:
     scenario, chosen = scenario_named(finding.scenario), design_named(finding.design)
     budget = budget_of(finding.faults)
     prop = property_named(finding.promise)
@@ -167,14 +169,16 @@ def _search_finding(finding: Finding, bounds: Bounds, progress: ProgressTold | N
         run = runs.follow(scenario, chosen, budget, found.actions)
         verdict, its, again = _with_its_lock(finding, chosen, bounds, progress)
         ran = all_timers_ran((explored.timers, again))
-        return Shown(finding, BREAKS, found.reason, run, explored.states, its, verdict, ran)
+        return FindingResult(finding, BREAKS, found.reason, run, explored.states, its, verdict, ran)
     ran = explored.timers
     if not explored.complete or explored.undecided:
-        return Shown(finding, NOT_DECIDED, explored.sentence, states=explored.states, timers=ran)
+        return FindingResult(
+            finding, NOT_DECIDED, explored.sentence, states=explored.states, timers=ran
+        )
     where = budget_words(budget) or "no fault"
     all_of = f"every interleaving of {finding.scenario}, {where}: {explored.states:,} states"
     reason = f"{finding.because} ({all_of})" if finding.because else all_of
-    return Shown(finding, NOT_BROKEN, reason, states=explored.states, timers=ran)
+    return FindingResult(finding, NOT_BROKEN, reason, states=explored.states, timers=ran)
 
 
 def _with_its_lock(
@@ -217,17 +221,19 @@ def _verdict_with_its_lock(finding: Finding, search: Search, explored: Explored)
     )
 
 
-def _play_to_moment(finding: Finding, look: Look) -> Shown:
+def _play_to_moment(finding: Finding, look: Look) -> FindingResult:
     """Play the story up to the first moment that the predicate recognises."""
     run = runs.play(finding.scenario, finding.design)
     for step, number in enumerate(run.trace.line):
         node = run.trace.node(number)
         if look(node.world, node.events):
-            return Shown(finding, SEEN, finding.matter, _cut_run(run, step))
-    return Shown(finding, NOT_BROKEN, f"the story {finding.scenario} never reaches such a moment")
+            return FindingResult(finding, SEEN, finding.matter, _cut_run(run, step))
+    return FindingResult(
+        finding, NOT_BROKEN, f"the story {finding.scenario} never reaches such a moment"
+    )
 
 
-def _play_to_break(finding: Finding) -> Shown:
+def _play_to_break(finding: Finding) -> FindingResult:
     """Play the story up to the first moment at which its property is broken."""
     run, prop = runs.play(finding.scenario, finding.design), property_named(finding.promise)
     state = prop.initial(run.trace.node(0).world)
@@ -237,8 +243,8 @@ def _play_to_break(finding: Finding) -> Shown:
             state = prop.observe(state, node.action, Outcome(node.world, node.events))
         found = prop.finding(state)
         if found.status == BROKEN:
-            return Shown(finding, BREAKS_PLAYED, found.reason, _cut_run(run, step))
-    return Shown(finding, NOT_BROKEN, f"the property holds in the story {finding.scenario}")
+            return FindingResult(finding, BREAKS_PLAYED, found.reason, _cut_run(run, step))
+    return FindingResult(finding, NOT_BROKEN, f"the property holds in the story {finding.scenario}")
 
 
 def _cut_run(run: Run, step: int) -> Run:

@@ -12,7 +12,12 @@ from kipviz.studies.review_findings import (
     kip_1310_findings,
     kip_1319_findings,
 )
-from kipviz.studies.review_findings.findings import Finding, FindingTold, Shown, demonstrate_all
+from kipviz.studies.review_findings.findings import (
+    Finding,
+    FindingResult,
+    FindingTold,
+    demonstrate_all,
+)
 
 ALL = "all"
 DEFAULT = 1289
@@ -71,7 +76,7 @@ def finding(name: str) -> Finding:
 
 def demonstrate_reviews(
     reviews: Iterable[Review], progress: FindingTold | None = None
-) -> Iterator[tuple[Review, Shown]]:
+) -> Iterator[tuple[Review, FindingResult]]:
     """Compute the findings of reviews one by one; a caller may stop between two of them."""
     for review in reviews:
         for shown in demonstrate_all(review.findings, progress):

@@ -46,13 +46,13 @@ RIVALS = (
 )
 
 
-class Played(Value, frozen=True):
+class BatchHistory(Value, frozen=True):
     """What has happened so far: the number of aborted transactions, and the state changes of records."""
 
     aborts: int = 0
     moves: tuple[RecordsMoved, ...] = ()
 
-    def with_events(self, events: tuple[Event, ...]) -> Played:
+    def with_events(self, events: tuple[Event, ...]) -> BatchHistory:
         """Return the same with the events of one more step."""
         aborts = sum(isinstance(e, TransactionDecided) and not e.committed for e in events)
         moved = tuple(e for e in events if isinstance(e, RecordsMoved))
@@ -87,14 +87,14 @@ def model_of(design: str, limit: int) -> ClusterModel:
     return story.but(spec=spec).model(chosen, budget)
 
 
-def play_batch(design: str, limit: int, tell: Tell) -> Played:
+def play_batch(design: str, limit: int, tell: Tell) -> BatchHistory:
     """Play until every record is archived or acknowledged, or the poison record was delivered too often.
 
     A lookup and a statement of the application alternate, each followed by everything that happens by itself.
     """
     model = model_of(design, limit)
     ((_, poison, _),) = model.spec.records
-    world, found = model.initial(), Played()
+    world, found = model.initial(), BatchHistory()
     while found.aborts < ABORTS_PER_DELIVERY * limit:
         taken = False
         for kind in (Refresh, Step, ExpireLock):

@@ -13,7 +13,7 @@ from functools import partial
 
 from kipviz.checking.timed.axes import LOCK, TIMEOUT, Axis
 from kipviz.checking.timed.critical_path import Latencies, Timed, run
-from kipviz.checking.timed.landscape import LOOK_UP_MS, Question, landscape
+from kipviz.checking.timed.landscape import LOOK_UP_MS, LandscapeQuestion, landscape
 from kipviz.clients.application import Call
 from kipviz.cluster.actions import ClusterAction, Step
 from kipviz.cluster.specs.spec import FaultBudget
@@ -67,7 +67,7 @@ WAYS: tuple[tuple[str, str, int, int], ...] = (
 
 def _search_remedy(words: str, design: str, lock: int, timeout: int, tell: Tell) -> tuple[Row, ...]:
     """Search one remedy: what breaks, and whether the healthy transaction commits."""
-    question = Question(
+    question = LandscapeQuestion(
         designs=(design,),
         down=Axis(LOCK, (lock,)),
         across=Axis(TIMEOUT, (timeout,)),

@@ -52,7 +52,7 @@ class Limits(Value, frozen=True):
     heartbeat_ms: int = 0
 
 
-class Seen(Value, frozen=True):
+class WorstOrder(Value, frozen=True):
     """The result of the worst order of events.
 
     `waits_ms` is -1 if no timer would ever unblock the readers. `commits` and `aborts` are whether some run commits or
@@ -145,7 +145,7 @@ def cluster(limits: Limits, situation: Situation) -> ClusterSpec:
     return plain.but(applications=(app,), budget=budget, clock=clock)
 
 
-def search_rival(limits: Limits, situation: Situation) -> Seen:
+def search_rival(limits: Limits, situation: Situation) -> WorstOrder:
     """Search a situation of a rival completely.
 
     Raises:
@@ -158,10 +158,10 @@ def search_rival(limits: Limits, situation: Situation) -> Seen:
     found = Search(model, (watch,)).run(Bounds(states_max=100_000))
     assert found.complete, found.sentence
     longest = FOR_EVER if watch.stuck else watch.longest
-    return Seen(longest, watch.commits, watch.aborts, found.states)
+    return WorstOrder(longest, watch.commits, watch.aborts, found.states)
 
 
-def words(what: Seen, situation: Situation) -> str:
+def words(what: WorstOrder, situation: Situation) -> str:
     """Render the result of a situation: how long readers wait at most, and whether work is lost."""
     waits = "without end" if what.waits_ms == FOR_EVER else ms(what.waits_ms)
     if situation.dies or situation.work_ms >= SITUATIONS[2].work_ms:

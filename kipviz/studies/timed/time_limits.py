@@ -12,7 +12,7 @@ from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.axes import LIMIT, LOCK, TIMEOUT, Axis
-from kipviz.checking.timed.landscape import LOOK_UP_MS, Question, landscape
+from kipviz.checking.timed.landscape import LOOK_UP_MS, LandscapeQuestion, landscape
 from kipviz.checking.timed.time_limits import Limits
 from kipviz.cluster.timing.clock import ms
 from kipviz.core.values import Value
@@ -45,7 +45,7 @@ def verdict(
     design: str, lock: int, timeout: int, work: int, tell: Tell = content
 ) -> tuple[bool, bool]:
     """Search one cell: whether every property holds, and whether some run commits."""
-    question = Question(
+    question = LandscapeQuestion(
         designs=(design,), down=Axis(LOCK, (lock,)), across=Axis(TIMEOUT, (timeout,)), work_ms=work
     )
     (spot,) = landscape(
@@ -119,7 +119,7 @@ def outlives(design: str, aborts: int, limit: int, tell: Tell = content) -> bool
     The application throws after it has staged, that many times, and then commits.
     """
     story = scenario("kip-1289-small-abort")
-    asked = Question(
+    asked = LandscapeQuestion(
         "kip-1289-small-abort", (design,), Axis(LOCK, (10_000,)), Axis(LIMIT, (limit,)), STEP_MS
     )
     apps = tuple(a.but(program=programs.failing(aborts)) for a in story.spec.applications)

@@ -11,7 +11,7 @@ from kipviz.views.page_parts import Shown
 HEX_MAX = 8
 
 
-class Place(NamedTuple):
+class MessageField(NamedTuple):
     """One field of a message: `type` is empty for the heading of a structure."""
 
     depth: int
@@ -23,7 +23,7 @@ class Place(NamedTuple):
     data: bytes
 
 
-def places_of(message: Shown, tables: Shown) -> Iterator[Place]:
+def places_of(message: Shown, tables: Shown) -> Iterator[MessageField]:
     """Yield every field of a payload's message in the order of its bytes."""
     shape = tables["shapes"][message["bytes"][0]]
     kind = tables["kinds"][shape["kind"]]
@@ -44,7 +44,7 @@ def places_of(message: Shown, tables: Shown) -> Iterator[Place]:
         value = f"{value} {tables['names'].get(names, {}).get(value, '')}".rstrip()
         if not told:
             note = f"not modelled: default{f' ({note})' if note else ''}"
-        yield Place(depth, name, type_, note, value, at, part)
+        yield MessageField(depth, name, type_, note, value, at, part)
         at += size
 
 
@@ -64,7 +64,7 @@ def dump(message: Shown, tables: Shown) -> str:
     return "\n".join([head, *(_line(place, wide) for place in found)])
 
 
-def _line(place: Place, wide: int) -> str:
+def _line(place: MessageField, wide: int) -> str:
     raw = place.data[: HEX_MAX - 1 if len(place.data) > HEX_MAX else HEX_MAX].hex(" ")
     if len(place.data) > HEX_MAX:
         raw += " …"

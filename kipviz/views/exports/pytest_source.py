@@ -12,7 +12,7 @@ from kipviz.checking.single_run.permalink import head_of
 from kipviz.checking.single_run.runs import Judgement, Run
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import label
-from kipviz.core.values import Value, Written, WrittenEnum, fingerprint
+from kipviz.core.values import TextEnum, TextValue, Value, fingerprint
 from kipviz.scenarios.library import document_of
 
 WIDE = 96
@@ -88,17 +88,17 @@ def _call(value: Value) -> str:
 
 
 def _expression(value: object) -> str:
-    if isinstance(value, Written):
+    if isinstance(value, TextValue):
         return _call(value)
-    if isinstance(value, WrittenEnum):
+    if isinstance(value, TextEnum):
         return f"{type(value).__name__}.{value.name}"
     return ascii(value)
 
 
-def named_in(action: ClusterAction) -> tuple[Written | WrittenEnum, ...]:
+def named_in(action: ClusterAction) -> tuple[TextValue | TextEnum, ...]:
     """Return the timers, delays and roles that an action names."""
     fields = (getattr(action, name) for name in action.__struct_fields__)
-    return tuple(each for each in fields if isinstance(each, Written | WrittenEnum))
+    return tuple(each for each in fields if isinstance(each, TextValue | TextEnum))
 
 
 def render_comment(text: str) -> str:

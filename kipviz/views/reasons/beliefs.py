@@ -62,7 +62,7 @@ BELIEVED = {
 }
 
 
-class Heard(Value, frozen=True):
+class RememberedResponses(Value, frozen=True):
     """What a process remembers of its transaction and its responses; a crash clears it."""
 
     life: int = 1
@@ -74,7 +74,7 @@ class Heard(Value, frozen=True):
     error: Errors = Errors.NONE
 
 
-class Row(Value, frozen=True):
+class BeliefRow(Value, frozen=True):
     """One subject: the client's view, the brokers' view, and a comment."""
 
     topic: str
@@ -90,7 +90,7 @@ class Beliefs:
     def __init__(self, spec: ClusterSpec) -> None:
         """Create one card for each application."""
         self._spec = spec
-        self._heard = {app.name: Heard() for app in spec.members}
+        self._heard = {app.name: RememberedResponses() for app in spec.members}
         self._seen: dict[str, tuple[tuple[Any, ...], Card]] = {}
         self.heads = [
             CardHead(f"beliefs:{app.name}", app.name, "two views", "beliefs", app.name, 99)
@@ -117,10 +117,12 @@ class Beliefs:
         return found
 
 
-def hear(heard: Heard, app: Application, events: tuple[Event, ...]) -> Heard:
+def hear(
+    heard: RememberedResponses, app: Application, events: tuple[Event, ...]
+) -> RememberedResponses:
     """Record what a process has learnt in a step."""
     if heard.life != app.life:
-        heard = Heard(app.life)
+        heard = RememberedResponses(app.life)
     for event in events:
         match event:
             case CallStarted(application=app.name, call=call) if call in ENTERED:
@@ -144,12 +146,14 @@ def hear(heard: Heard, app: Application, events: tuple[Event, ...]) -> Heard:
     return heard
 
 
-def beliefs(spec: ApplicationSpec, world: World, heard: Heard) -> tuple[Row, ...]:
+def beliefs(
+    spec: ApplicationSpec, world: World, heard: RememberedResponses
+) -> tuple[BeliefRow, ...]:
     """Return both views of an application's subjects side by side."""
     app = world.applications[spec.name]
     if not app.alive:
         state = _coordinator_words(_find_known(world, spec))
-        return (Row("process", "down", state, UNKNOWN),)
+        return (BeliefRow("process", "down", state, UNKNOWN),)
     known = _find_known(world, spec)
     rows = [_call(app, world), _transaction(heard, known), _identity(app, known, heard)]
     rows.append(_compare_output(heard, app, spec, world))
@@ -165,14 +169,14 @@ def beliefs(spec: ApplicationSpec, world: World, heard: Heard) -> tuple[Row, ...
     rows.append(_answers(heard, app, world))
     exception = exception_of(app, heard.request, heard.error)
     if exception is not None:
-        rows.append(Row("exception", exception.words, _coordinator_words(known)))
+        rows.append(BeliefRow("exception", exception.words, _coordinator_words(known)))
     return tuple(rows)
 
 
 # -- the topics ----------------------------------------------------------------------------------
 
 
-def _call(app: Application, world: World) -> Row:
+def _call(app: Application, world: World) -> BeliefRow:
     line = app.program[app.line]
     call = f"{line.call.value}()"
     client = (
@@ -195,60 +199,66 @@ def _call(app: Application, world: World) -> Row:
     broker_words = "; ".join(places) or "this process has nothing in flight"
     if app.waiting and back:
         words = f"The brokers have responded. {call} has not returned yet."
-        return Row("call", client, broker_words, DIFFERS, words)
-    return Row("call", client, broker_words)
+        return BeliefRow("call", client, broker_words, DIFFERS, words)
+    return BeliefRow("call", client, broker_words)
 
 
-def _transaction(heard: Heard, known: TransactionMetadata | str) -> Row:
+def _transaction(heard: RememberedResponses, known: TransactionMetadata | str) -> BeliefRow:
     client = BELIEVED[heard.belief]
     broker = _coordinator_words(known)
     if isinstance(known, str):
         verdict = AGREES if heard.belief == "none" else UNKNOWN
-        return Row("transaction", client, broker, verdict)
+        return BeliefRow("transaction", client, broker, verdict)
     state = known.state
     if heard.belief == "none":
-        return Row("transaction", client, broker)
+        return BeliefRow("transaction", client, broker)
     if known.producer_id == heard.producer_id and known.producer_epoch == heard.producer_epoch:
         if state is S.ONGOING:
             agrees = heard.belief in {"open", "committing", "aborting"}
             words = "" if agrees else "The coordinator still holds it open."
-            return Row("transaction", client, broker, AGREES if agrees else DIFFERS, words)
+            return BeliefRow("transaction", client, broker, AGREES if agrees else DIFFERS, words)
         words = "The coordinator does not know this transaction: no partition has been added yet."
         verdict = AGREES if heard.belief in {"aborted", "committed"} else DIFFERS
-        return Row("transaction", client, broker, verdict, words if verdict is DIFFERS else "")
+        return BeliefRow(
+            "transaction", client, broker, verdict, words if verdict is DIFFERS else ""
+        )
     return _compare_decision(heard, known, client, broker)
 
 
-def _compare_decision(heard: Heard, known: TransactionMetadata, client: str, broker: str) -> Row:
+def _compare_decision(
+    heard: RememberedResponses, known: TransactionMetadata, client: str, broker: str
+) -> BeliefRow:
     """Describe a coordinator that is ahead of the client: it has decided, or has moved to another epoch."""
     decided = known.state in PREPARED or known.state in COMPLETED
     outcome = "commit" if known.state in {S.PREPARE_COMMIT, S.COMPLETE_COMMIT} else "abort"
     if not decided:
         words = "The coordinator has moved to another epoch: this transaction is over."
-        return Row("transaction", client, broker, DIFFERS, words)
+        return BeliefRow("transaction", client, broker, DIFFERS, words)
     missing = len(known.partitions)
     if heard.belief in {"committed", "aborted"}:
         if not heard.belief.startswith(outcome):
             words = f"The client believes it {heard.belief}; the coordinator decided to {outcome}."
-            return Row("transaction", client, broker, DIFFERS, words)
+            return BeliefRow("transaction", client, broker, DIFFERS, words)
         if known.state in COMPLETED:
-            return Row("transaction", client, broker)
+            return BeliefRow("transaction", client, broker)
         words = (
             f"The client acts as if it were {heard.belief}; {_markers(missing)}, so the logs "
             "do not show the outcome everywhere."
         )
-        return Row("transaction", client, broker, DIFFERS, words)
+        return BeliefRow("transaction", client, broker, DIFFERS, words)
     words = f"The coordinator decided to {outcome}. The client does not know it."
     if heard.belief == "open":
         words = f"The client believes it open; the coordinator decided to {outcome}."
-    return Row("transaction", client, broker, DIFFERS, words)
+    return BeliefRow("transaction", client, broker, DIFFERS, words)
 
 
-def _identity(app: Application, known: TransactionMetadata | str, heard: Heard) -> Row:
+def _identity(
+    app: Application, known: TransactionMetadata | str, heard: RememberedResponses
+) -> BeliefRow:
     producer = app.manager
     client = f"{app.holder.state_name}, {_identity_words(*producer.identity)}"
     if isinstance(known, str):
-        return Row(
+        return BeliefRow(
             "producer", client, "no identity", UNKNOWN if producer.producer_id >= 0 else AGREES
         )
     broker = _identity_words(known.producer_id, known.producer_epoch)
@@ -257,7 +267,7 @@ def _identity(app: Application, known: TransactionMetadata | str, heard: Heard) 
         (known.producer_id, known.producer_epoch),
     )
     if mine == theirs:
-        return Row("producer", client, broker)
+        return BeliefRow("producer", client, broker)
     ending = heard.belief in {"committing", "aborting"}
     if producer.producer_id < 0:
         words = "The coordinator has assigned an identity that the client has not received yet."
@@ -265,10 +275,12 @@ def _identity(app: Application, known: TransactionMetadata | str, heard: Heard) 
         words = "The client receives the next epoch in the response to EndTxn."
     else:
         words = "The client's epoch is not the coordinator's: its next request will be rejected."
-    return Row("producer", client, broker, DIFFERS, words)
+    return BeliefRow("producer", client, broker, DIFFERS, words)
 
 
-def _compare_output(heard: Heard, app: Application, spec: ApplicationSpec, world: World) -> Row:
+def _compare_output(
+    heard: RememberedResponses, app: Application, spec: ApplicationSpec, world: World
+) -> BeliefRow:
     producer, log = app.producer, world.logs[spec.output]
     mine = [batch for batch in producer.accumulator.batches if batch.partition == spec.output]
     sent = producer.partition_map.sequences.get(spec.output, 0)
@@ -290,14 +302,14 @@ def _compare_output(heard: Heard, app: Application, spec: ApplicationSpec, world
     )
     if there:
         words = "Records that the client counts as unacknowledged are already in the log."
-        return Row(spec.output, client, broker, DIFFERS, words)
+        return BeliefRow(spec.output, client, broker, DIFFERS, words)
     if lso < high:
         words = f"Written, but read_committed consumers see nothing from offset {lso} on."
-        return Row(spec.output, client, broker, DIFFERS, words)
-    return Row(spec.output, client, broker)
+        return BeliefRow(spec.output, client, broker, DIFFERS, words)
+    return BeliefRow(spec.output, client, broker)
 
 
-def _compare_held(consumer: ShareConsumer, held: Held, world: World, member: str) -> Row:
+def _compare_held(consumer: ShareConsumer, held: Held, world: World, member: str) -> BeliefRow:
     """Describe the records of one partition; a consumer that holds records of several has a row for each.
 
     `member` names the consumer's member if a process has several, as in " by M9".
@@ -326,22 +338,22 @@ def _compare_held(consumer: ShareConsumer, held: Held, world: World, member: str
         if not mine:
             lost.append(offset)
     if not held.batch:
-        return Row(name, "none", "no request is pending")
+        return BeliefRow(name, "none", "no request is pending")
     broker = ", ".join(told)
     if not lost:
-        return Row(name, client, broker)
+        return BeliefRow(name, client, broker)
     words = f"The client still counts {', '.join(map(str, lost))} as its own; the leader does not."
-    return Row(name, client, broker, DIFFERS, words)
+    return BeliefRow(name, client, broker, DIFFERS, words)
 
 
-def _position(app: Application, world: World) -> Row:
+def _position(app: Application, world: World) -> BeliefRow:
     consumer = app.consumer
     assert not isinstance(consumer, ShareConsumer)
     client = "not known" if consumer.position < 0 else f"continues from {consumer.position}"
     home = world.image.home_of(CONSUMER_OFFSETS, consumer.group_id)
     role = world.roles.get(role_key(world.image.leader_of(home), home))
     if not isinstance(role, GroupCoordinator) or role.loading:
-        return Row("position", client, "the group has no coordinator now", UNKNOWN)
+        return BeliefRow("position", client, "the group has no coordinator now", UNKNOWN)
     committed = role.offsets.get((consumer.group_id, consumer.partition))
     base = committed.offset if committed else -1
     pending = [
@@ -353,13 +365,13 @@ def _position(app: Application, world: World) -> Row:
     stands = f"committed {base}" if committed else "nothing committed yet"
     broker = stands + (f", pending {pending[0]}" if pending else "")
     if consumer.position <= max(base, 0):
-        return Row("position", client, broker)
+        return BeliefRow("position", client, broker)
     start = base if committed else "the beginning"
     words = f"If the process died now, the group would resume from {start}."
-    return Row("position", client, broker, DIFFERS, words)
+    return BeliefRow("position", client, broker, DIFFERS, words)
 
 
-def _answers(heard: Heard, app: Application, world: World) -> Row:
+def _answers(heard: RememberedResponses, app: Application, world: World) -> BeliefRow:
     flying = [
         f"{summary(envelope.message)} from B{broker}"
         for (source, broker), connection in world.connections.items()
@@ -369,8 +381,8 @@ def _answers(heard: Heard, app: Application, world: World) -> Row:
     client = ", ".join(heard.answers) or "none yet"
     if flying:
         words = "Sent, but not received yet."
-        return Row("answers", client, f"in flight: {', '.join(flying)}", DIFFERS, words)
-    return Row("answers", client, "none in flight")
+        return BeliefRow("answers", client, f"in flight: {', '.join(flying)}", DIFFERS, words)
+    return BeliefRow("answers", client, "none in flight")
 
 
 # -- words ---------------------------------------------------------------------------------------
@@ -412,7 +424,7 @@ def _name(envelope: Envelope) -> str:
     return type(envelope.message).__name__
 
 
-def _card(rows: tuple[Row, ...]) -> Card:
+def _card(rows: tuple[BeliefRow, ...]) -> Card:
     tone = {AGREES: "calm", DIFFERS: "pending", UNKNOWN: "warning"}
     return {
         row.topic: {

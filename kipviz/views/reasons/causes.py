@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain as joined
 from typing import Any, TypeAlias
 
-from kipviz.checking.single_run.alternative_run import Wire
+from kipviz.checking.single_run.alternative_run import MessagesInFlight
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -81,7 +81,7 @@ class Causes:
         """Start before the first step."""
         self._model = model
         self._writers: dict[Cell, int] = {}
-        self._wire = Wire()
+        self._wire = MessagesInFlight()
         self._sent_in: list[int] = []
 
     def of(

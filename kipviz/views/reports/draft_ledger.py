@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kipviz.checking.judging.verdicts import HOLDS
 from kipviz.scenarios.applications.program_faults import THE_PROGRAM
-from kipviz.studies.draft_implementation.draft_ledger import Entry
+from kipviz.studies.draft_implementation.draft_ledger import LedgerEntry
 from kipviz.studies.draft_implementation.implementation import (
     NO_FAULT,
     PROMISES,
@@ -29,16 +29,16 @@ BOUNDS = (
 )
 
 
-def draft_ledger_page(entries: Sequence[Entry]) -> str:
+def draft_ledger_page(entries: Sequence[LedgerEntry]) -> str:
     """Return both tables and the meaning of their words."""
     parts = ["## In short", _short(entries), "## Every row", _rows(entries), plain(BOUNDS)]
     ran = honest(each.timers for each in entries)
     return "\n\n".join((*parts, ran, HOW_TO_OPEN)) + "\n"
 
 
-def _short(entries: Sequence[Entry]) -> str:
+def _short(entries: Sequence[LedgerEntry]) -> str:
     """Count for each design in each arrangement what holds, breaks and is not decided."""
-    groups: dict[tuple[str, str, str], list[Entry]] = {}
+    groups: dict[tuple[str, str, str], list[LedgerEntry]] = {}
     for each in entries:
         groups.setdefault((each.arrangement, each.label, each.design), []).append(each)
     rows = [
@@ -47,7 +47,7 @@ def _short(entries: Sequence[Entry]) -> str:
     return table(("arrangement", "design", "its decisions", *PROMISES), rows)
 
 
-def _verdicts(entries: Sequence[Entry], promise: str) -> str:
+def _verdicts(entries: Sequence[LedgerEntry], promise: str) -> str:
     """Return with which faults a property breaks, and with which it is not decided; "holds" if there are none."""
     mine = [each for each in entries if each.promise == promise]
     words = [
@@ -67,7 +67,7 @@ def _verdicts(entries: Sequence[Entry], promise: str) -> str:
     return "; ".join(words) or HOLDS
 
 
-def _rows(entries: Sequence[Entry]) -> str:
+def _rows(entries: Sequence[LedgerEntry]) -> str:
     heads = (
         "arrangement",
         "design",
@@ -96,7 +96,7 @@ def _rows(entries: Sequence[Entry]) -> str:
     return table(heads, rows)
 
 
-def words_of(entry: Entry) -> str:
+def words_of(entry: LedgerEntry) -> str:
     """Return the verdict in words: after how many steps it breaks, whether without a fault, and what is at fault."""
     if not entry.breaks:
         return entry.verdict

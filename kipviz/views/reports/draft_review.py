@@ -13,7 +13,7 @@ from kipviz.designs.design import Design
 from kipviz.designs.slot import OURS
 from kipviz.kips.kip_1289_drafts import AS_IMPLEMENTED
 from kipviz.kips.row import OPEN
-from kipviz.studies.draft_implementation.draft_stories import Played
+from kipviz.studies.draft_implementation.draft_stories import PlayedStory
 from kipviz.studies.study import Answer
 from kipviz.views.exports.markdown import plain
 from kipviz.views.reports.review import HONEST, HOW_TO_OPEN, link_of, study_page, table
@@ -47,7 +47,7 @@ ITERATIONS = (DRAFT_EARLY, DRAFT_MIDDLE, DRAFT_LATE)
 OF_KIP_939 = "keep_prepared"
 
 
-def draft_review(played: Sequence[Played], answers: Iterable[Answer]) -> str:
+def draft_review(played: Sequence[PlayedStory], answers: Iterable[Answer]) -> str:
     """Return the whole page: designs, what holds, what breaks, the studies, what is not known."""
     parts = [
         HEAD,
@@ -97,11 +97,11 @@ def _ours(design: Design) -> str:
     return ", ".join(_list_inferred(design))
 
 
-def _name(each: Played) -> str:
+def _name(each: PlayedStory) -> str:
     return f"{each.run.scenario.title} ({each.run.scenario.name})"
 
 
-def _holding(played: Sequence[Played]) -> str:
+def _holding(played: Sequence[PlayedStory]) -> str:
     rows = [
         (_name(each), each.run.design.name, _ours(each.run.design), link_of(each.run))
         for each in played
@@ -110,7 +110,7 @@ def _holding(played: Sequence[Played]) -> str:
     return table(("story", "design", "our inference in it", "the run"), rows)
 
 
-def _breaking(played: Sequence[Played]) -> tuple[str, ...]:
+def _breaking(played: Sequence[PlayedStory]) -> tuple[str, ...]:
     """Return what breaks in an iteration, what breaks where we changed a decision, and what a program breaks."""
     mine: dict[str, list[tuple[str, ...]]] = {title: [] for title in (AS_IT_IS, CHANGED, PROGRAM)}
     for each in played:

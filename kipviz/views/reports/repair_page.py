@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.checking.judging.repair import Attempt, Question, Repair
+from kipviz.checking.judging.repair import Attempt, Repair, RepairQuestion
 from kipviz.checking.single_run.permalink import TooLong, permalink
 from kipviz.views.reports.blocks import (
     Blocks,
@@ -53,14 +53,14 @@ def repair_blocks(found: Repair) -> Blocks:
     return tuple(blocks)
 
 
-def _render_tried(asked: Question) -> str:
+def _render_tried(asked: RepairQuestion) -> str:
     if not asked.others:
         return f"all options that {asked.design} has not, of the slots that come up in this cluster"
     others = " and ".join(asked.others)
     return f"the decisions in which {asked.design} and {others} differ and that come up in this cluster"
 
 
-def _render_left_out(asked: Question) -> str:
+def _render_left_out(asked: RepairQuestion) -> str:
     return "Other options of these slots are not. " if asked.others else ""
 
 

@@ -11,20 +11,20 @@ from itertools import groupby
 from kipviz.checking.judging.ablation import Ablated
 from kipviz.checking.judging.budgets import budget_words
 from kipviz.checking.judging.outcomes import Outcomes
-from kipviz.checking.judging.verdicts import BREAKS, Cell, Judged
+from kipviz.checking.judging.verdicts import BREAKS, DesignVerdicts, PropertyVerdict
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import permalink
 from kipviz.checking.single_run.runs import Run
-from kipviz.checking.single_run.saving_decisions import Decision
+from kipviz.checking.single_run.saving_decisions import SavingDecision
 from kipviz.checking.single_run.timers_ran import TimersRan, all_timers_ran
 from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.verdict import title_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
-from kipviz.studies.kip_claims.claims import Entry
-from kipviz.studies.kip_claims.corners import NO, STOPS, YES, Told
-from kipviz.studies.review_findings.findings import BREAKS_PLAYED, Shown
+from kipviz.studies.kip_claims.claims import JudgedClaim
+from kipviz.studies.kip_claims.corners import NO, STOPS, YES, CornerResult
+from kipviz.studies.review_findings.findings import BREAKS_PLAYED, FindingResult
 from kipviz.studies.review_findings.reviews import Review
 from kipviz.studies.study import NOT_ASKED, Answer
 from kipviz.views.reports.blocks import (
@@ -107,13 +107,13 @@ def _study_rows(found: Answer) -> Iterator[tuple[TableCell, ...]]:
         )
 
 
-def _make_cell(judged: Sequence[Judged], row: int, column: int) -> TableCell:
+def _make_cell(judged: Sequence[DesignVerdicts], row: int, column: int) -> TableCell:
     cell = judged[row].cells[column]
     run = f"{row} {column}" if cell.verdict == BREAKS else ""
     return TableCell(cell.words, TONE_OF_VERDICT[cell.verdict], run)
 
 
-def _broken_runs(judged: Sequence[Judged]) -> Iterator[BrokenRun]:
+def _broken_runs(judged: Sequence[DesignVerdicts]) -> Iterator[BrokenRun]:
     for number, row in enumerate(judged):
         for n, cell in enumerate(row.cells):
             if cell.verdict == BREAKS:
@@ -129,7 +129,7 @@ def _times(found: Answer) -> Iterator[Block]:
         yield Paragraph(f"Assumed: {found.assumptions}. {CRITICAL_PATH}")
 
 
-def ledger(entries: Iterable[Entry]) -> str:
+def ledger(entries: Iterable[JudgedClaim]) -> str:
     """Return the ledger of claims as one table."""
     known = tuple(entries)
     rows = [
@@ -149,13 +149,13 @@ def ledger(entries: Iterable[Entry]) -> str:
     return "\n\n".join((table(heads, rows), line, HOW_TO_OPEN)) + "\n"
 
 
-def findings_blocks(all_shown: Iterable[Shown]) -> Blocks:
+def findings_blocks(all_shown: Iterable[FindingResult]) -> Blocks:
     """Return findings as a page; the key of a run is the finding's name."""
     found = tuple(all_shown)
     return (_findings_table("findings", found), _of_findings(found), Paragraph(HOW_TO_OPEN, True))
 
 
-def reviews_page(all_shown: Iterable[tuple[Review, Shown]]) -> str:
+def reviews_page(all_shown: Iterable[tuple[Review, FindingResult]]) -> str:
     """Return the findings of several proposals, with a section and a table for each of them."""
     blocks: list[Block] = []
     found = tuple(all_shown)
@@ -167,11 +167,11 @@ def reviews_page(all_shown: Iterable[tuple[Review, Shown]]) -> str:
     return render_markdown((*blocks, line, Paragraph(HOW_TO_OPEN, True)))
 
 
-def _of_findings(all_shown: Iterable[Shown]) -> Paragraph:
+def _of_findings(all_shown: Iterable[FindingResult]) -> Paragraph:
     return _honest(shown.timers for shown in all_shown)
 
 
-def _findings_table(caption: str, all_shown: Iterable[Shown]) -> TextTable:
+def _findings_table(caption: str, all_shown: Iterable[FindingResult]) -> TextTable:
     found = tuple(all_shown)
     columns = {
         "finding": [TableCell(each.finding.name) for each in found],
@@ -200,16 +200,16 @@ def _findings_table(caption: str, all_shown: Iterable[Shown]) -> TextTable:
     return TextTable(caption, tuple(kept), tuple(zip(*kept.values(), strict=True)))
 
 
-def _key(shown: Shown) -> str:
+def _key(shown: FindingResult) -> str:
     return shown.finding.name if shown.run is not None else ""
 
 
-def corners_page(all_told: Iterable[Told]) -> str:
+def corners_page(all_told: Iterable[CornerResult]) -> str:
     """Return the corner cases of KIP-1289: the claim, and what happens in each reading."""
     return render_markdown(corners_blocks(all_told))
 
 
-def corners_blocks(all_told: Iterable[Told]) -> Blocks:
+def corners_blocks(all_told: Iterable[CornerResult]) -> Blocks:
     """Return the corner cases of KIP-1289 as a page; no run is kept."""
     rows = [
         (
@@ -235,7 +235,7 @@ def corners_blocks(all_told: Iterable[Told]) -> Blocks:
     return TextTable("corner cases of KIP-1289", heads, tuple(rows)), Paragraph(how)
 
 
-def _where(shown: Shown) -> str:
+def _where(shown: FindingResult) -> str:
     finding = shown.finding
     if not finding.promise and finding.look is None:
         return ""
@@ -243,7 +243,7 @@ def _where(shown: Shown) -> str:
     return f"{asked}{finding.scenario}" + (f", {finding.faults}" if finding.faults else "")
 
 
-def _link(entry: Entry) -> str:
+def _link(entry: JudgedClaim) -> str:
     """Return the permalink to where a claim breaks, if it is short enough for a table."""
     if entry.cell.verdict != BREAKS:
         return ""
@@ -259,12 +259,12 @@ def link_of(made: Run) -> str:
     return link if len(link) <= LINK_MAX else ""
 
 
-def review(judged: Sequence[Judged]) -> str:
+def review(judged: Sequence[DesignVerdicts]) -> str:
     """Return designs against properties, and a shortest run for every violation."""
     return render_markdown(review_blocks(judged))
 
 
-def review_blocks(judged: Sequence[Judged]) -> Blocks:
+def review_blocks(judged: Sequence[DesignVerdicts]) -> Blocks:
     """Return designs against properties as a page; the key of a run is a row and one of its properties."""
     if not judged:
         return (Paragraph("Nothing was judged."),)
@@ -292,18 +292,18 @@ def review_blocks(judged: Sequence[Judged]) -> Blocks:
     )
 
 
-def _abstractions(judged: Sequence[Judged]) -> Iterator[Paragraph]:
+def _abstractions(judged: Sequence[DesignVerdicts]) -> Iterator[Paragraph]:
     """Yield the abstractions of the searches, each once."""
     yield from map(Paragraph, dict.fromkeys(row.explored.under for row in judged))
 
 
-def _list_cut_short(judged: Sequence[Judged]) -> Iterator[Paragraph]:
+def _list_cut_short(judged: Sequence[DesignVerdicts]) -> Iterator[Paragraph]:
     for row in judged:
         if row.cut_short:
             yield Paragraph(f"The search of {row.design} was not complete ({row.cut_short}).")
 
 
-def broken_run(judged: Judged, cell: Cell, key: str) -> BrokenRun:
+def broken_run(judged: DesignVerdicts, cell: PropertyVerdict, key: str) -> BrokenRun:
     """Return a counterexample with its steps and the step whose absence would have kept the property."""
     made = render_run(judged, cell)
     steps = runs.labels(made.run)
@@ -311,17 +311,17 @@ def broken_run(judged: Judged, cell: Cell, key: str) -> BrokenRun:
     return BrokenRun(judged.design, title, steps, cell.reason, made.sentence, key)
 
 
-def render_run(judged: Judged, cell: Cell) -> Breaking:
+def render_run(judged: DesignVerdicts, cell: PropertyVerdict) -> Breaking:
     """Return the run of a violated cell, in words, at the violation."""
     return breaking(counterexample(judged, cell), cell.asked)
 
 
-def saves_page(broken: Breaking, tried: Sequence[Decision]) -> str:
+def saves_page(broken: Breaking, tried: Sequence[SavingDecision]) -> str:
     """Return which single decisions save a run, in this run and in every interleaving."""
     return render_markdown(saves_blocks(broken, tried))
 
 
-def saves_blocks(broken: Breaking, tried: Sequence[Decision]) -> Blocks:
+def saves_blocks(broken: Breaking, tried: Sequence[SavingDecision]) -> Blocks:
     """Return the decisions that save a run as a page; the key of a run is the decision."""
     savers = sorted((d for d in tried if d.saves), key=lambda d: len(d.missing))
     rows = tuple(
@@ -348,7 +348,7 @@ def saves_blocks(broken: Breaking, tried: Sequence[Decision]) -> Blocks:
     return tuple(blocks)
 
 
-def _render_left_out(decision: Decision) -> str:
+def _render_left_out(decision: SavingDecision) -> str:
     names = [m.name for m in decision.missing]
     if not names:
         return "every step happens again"
@@ -446,13 +446,13 @@ def _each(pairs: Sequence[tuple[str, object]]) -> str:
     )
 
 
-def counterexample(judged: Judged, cell: Cell) -> Run:
+def counterexample(judged: DesignVerdicts, cell: PropertyVerdict) -> Run:
     """Return the run of a violated cell, to be opened, drawn or saved."""
     return runs.follow(
         scenario_named(judged.scenario), design_named(judged.design), judged.budget, cell.actions
     )
 
 
-def _render_searched(row: Judged) -> str:
+def _render_searched(row: DesignVerdicts) -> str:
     states = f"{row.explored.states:,} states"
     return states if row.explored.complete else f"{states}, not complete"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from kipviz.checking.judging.verdicts import BREAKS, Judged
+from kipviz.checking.judging.verdicts import BREAKS, DesignVerdicts
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import head_of
 from kipviz.checking.single_run.runs import Run
@@ -15,7 +15,7 @@ from kipviz.views.payload import payload
 from kipviz.views.reports.review import render_run, review
 
 
-def write_pack(rows: Sequence[Judged], folder: Path) -> tuple[str, ...]:
+def write_pack(rows: Sequence[DesignVerdicts], folder: Path) -> tuple[str, ...]:
     """Write review.md, and a diagram (.mmd) and a trace for each run that breaks a property.
 
     Args:

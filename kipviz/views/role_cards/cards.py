@@ -21,7 +21,7 @@ from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.real.rebuilt_cluster import RebuiltModel, Shown
+from kipviz.cluster.real.rebuilt_cluster import RebuiltModel, ShownCards
 from kipviz.cluster.real.served_run import RealClient, clients_of, lines_of
 from kipviz.cluster.specs.kafka_defaults import CLASSIC
 from kipviz.cluster.specs.spec import ApplicationSpec
@@ -297,7 +297,7 @@ class Cards:
             shares.coordinator,
         )
 
-    def _lay_out_logs(self, shown: Shown) -> None:
+    def _lay_out_logs(self, shown: ShownCards) -> None:
         """Add the cards of the content of a broker's logs."""
         for name in shown.transactional_ids:
             self._transaction(name)

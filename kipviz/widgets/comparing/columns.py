@@ -50,18 +50,18 @@ class BadColumns(ValueError):
     """The designs cannot be put into columns; the message states the reason in one sentence."""
 
 
-class Cell(Value, frozen=True):
+class DesignCell(Value, frozen=True):
     """A design's cell in a row: its step, or the step at which it waits, and how it compares."""
 
     step: int
     mark: str
 
 
-class Row(Value, frozen=True):
+class ComparedRow(Value, frozen=True):
     """One row: the title of the big step that it belongs to, and a cell for each design."""
 
     big: str
-    cells: tuple[Cell, ...]
+    cells: tuple[DesignCell, ...]
 
 
 class Columns:
@@ -127,7 +127,7 @@ class Columns:
             for prop in found
         ]
 
-    def sentence(self, row: Row, n: int) -> str:
+    def sentence(self, row: ComparedRow, n: int) -> str:
         """Return the sentence of a cell, "" if its design waits."""
         cell = row.cells[n]
         return "" if cell.mark == WAITS else str(self.lines[n].steps[cell.step]["sentence"])
@@ -217,7 +217,7 @@ class Columns:
 
     def html(self) -> str:
         """Return the page: verdicts and first differences, then the big steps, unfolded where something differs."""
-        groups: list[list[tuple[int, Row]]] = []
+        groups: list[list[tuple[int, ComparedRow]]] = []
         for at, row in enumerate(self.rows):
             if not groups or groups[-1][-1][1].big != row.big:
                 groups.append([])
@@ -258,7 +258,7 @@ class Columns:
             f"</summary>{self._table(view.title, view.html_rows())}</details>"
         )
 
-    def _group(self, group: list[tuple[int, Row]]) -> str:
+    def _group(self, group: list[tuple[int, ComparedRow]]) -> str:
         apart = sum(any(c.mark not in (SAME, RENAMED) for c in row.cells) for _, row in group)
         rows = "".join(self._row(at, row) for at, row in group)
         title = escape(group[0][1].big or "before the first step")
@@ -279,7 +279,7 @@ class Columns:
             f"<tbody>{rows}</tbody></table></div>"
         )
 
-    def _row(self, at: int, row: Row) -> str:
+    def _row(self, at: int, row: ComparedRow) -> str:
         cells = "".join(
             f'<td class="kv-{KINDS[cell.mark]}"><b>{SIGNS[cell.mark] if n or cell.mark == WAITS else ""}</b> '
             f"{breakable(self.sentence(row, n))}</td>"
@@ -322,7 +322,7 @@ STYLE = (
 )
 
 
-def _rows(lines: tuple[Line, ...]) -> Iterator[Row]:
+def _rows(lines: tuple[Line, ...]) -> Iterator[ComparedRow]:
     """Align every branch with the first one, and put the steps in between into shared rows."""
     first, others = lines[0], lines[1:]
     taken = [_by_left(align_lines(first, other)[0], first) for other in others]
@@ -363,7 +363,7 @@ def _by_left(
     return list(zip(beside, behind, strict=True))
 
 
-def _row(lines: tuple[Line, ...], at: Sequence[int], acting: Sequence[int]) -> Row:
+def _row(lines: tuple[Line, ...], at: Sequence[int], acting: Sequence[int]) -> ComparedRow:
     """Return the row in which some branches take their steps and the others wait."""
     cells = []
     for n, line in enumerate(lines):
@@ -375,6 +375,6 @@ def _row(lines: tuple[Line, ...], at: Sequence[int], acting: Sequence[int]) -> R
             mark = RIGHT
         else:
             mark = same(lines[0].steps[at[0]], line.steps[at[n]])
-        cells.append(Cell(at[n], mark))
+        cells.append(DesignCell(at[n], mark))
     big = lines[acting[0]].big_at(at[acting[0]])
-    return Row(str(big["title"]) if big is not None else "", tuple(cells))
+    return ComparedRow(str(big["title"]) if big is not None else "", tuple(cells))

@@ -27,7 +27,7 @@ from kipviz.views.role_cards.own_view import OwnView
 from kipviz.widgets.live.longer_payload import lengthen
 from kipviz.widgets.stepping import whatif
 from kipviz.widgets.stepping.lines import Lab
-from kipviz.widgets.stepping.page_messages import Answer, Command, Work
+from kipviz.widgets.stepping.page_messages import Command, PageAnswer, Work
 from kipviz.widgets.stepping.whatif import Standing
 
 Place = tuple[int, int, Learned]
@@ -185,7 +185,7 @@ class LiveLines(Lab):
 
     # -- acting ------------------------------------------------------------------------------------
 
-    def respond(self, command: Command) -> Answer | Work:
+    def respond(self, command: Command) -> PageAnswer | Work:
         """Answer a request: at the newest step the clients' cluster carries it out, elsewhere a branch does.
 
         Raises:
@@ -225,7 +225,7 @@ class LiveLines(Lab):
             self._working = False
         return _without_clients(answer)
 
-    def _act(self, action: ClusterAction, seen: Standing) -> Answer:
+    def _act(self, action: ClusterAction, seen: Standing) -> PageAnswer:
         """Take a step of the clients' cluster; a delivery is one of the message that the reader saw."""
         for _ in range(TRIES):
             self.catch_up()
@@ -246,7 +246,7 @@ class LiveLines(Lab):
             "the cluster has gone on meanwhile: look at the newest step, then choose again"
         )
 
-    def _go_back(self, command: Command) -> Answer:
+    def _go_back(self, command: Command) -> PageAnswer:
         here = self._standing(command)
         if command.get("branch") != 0:
             raise ValueError("the cluster goes back on the branch of its clients, main")
@@ -273,7 +273,7 @@ def _in_front(world: World, action: Deliver) -> Message | None:
     return queue[0].message if queue else None
 
 
-def _without_clients(answer: Answer) -> Answer:
+def _without_clients(answer: PageAnswer) -> PageAnswer:
     if "branch" not in answer:
         return answer
     said = f"{answer['say']}. " if answer.get("say") else ""

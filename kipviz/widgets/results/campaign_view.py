@@ -25,7 +25,7 @@ from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.results.page_charts import draw_in_page
 
 
-class Cell(Protocol):
+class FailureKind(Protocol):
     """One kind of failure: how often it happened, and the seed of the first run that shows it."""
 
     name: str
@@ -33,21 +33,21 @@ class Cell(Protocol):
     seed: int
 
 
-class Row(Protocol):
+class DesignRow(Protocol):
     """The verdicts on the runs of one design."""
 
     name: str
     runs: int
     holds: int
     program: int
-    broken: Sequence[Cell]
-    errors: Cell | None
+    broken: Sequence[FailureKind]
+    errors: FailureKind | None
 
 
 class Result(Protocol):
     """The result of a campaign."""
 
-    def summary(self, by: str) -> Sequence[Row]:
+    def summary(self, by: str) -> Sequence[DesignRow]:
         """The verdicts, counted."""
 
     def text(self, by: str) -> str:
@@ -225,7 +225,7 @@ class CampaignView(Discoverable, ipywidgets.VBox):
             self.status.value = f"{done} of {runs} runs."
 
 
-def outcome_sentence(rows: Sequence[Row]) -> str:
+def outcome_sentence(rows: Sequence[DesignRow]) -> str:
     """Return the outcome in one sentence."""
     runs = sum(row.runs for row in rows)
     broken = sum(cell.count for row in rows for cell in row.broken)
@@ -240,7 +240,7 @@ def outcome_sentence(rows: Sequence[Row]) -> str:
     return f"No property breaks in {runs - errors} runs{failed}."
 
 
-def table_html(rows: Sequence[Row]) -> str:
+def table_html(rows: Sequence[DesignRow]) -> str:
     """Return the verdict table as HTML, with all text escaped."""
     properties = _properties(rows)
     by_program = any(row.program for row in rows)
@@ -262,7 +262,7 @@ _CELL = (
 )
 
 
-def outcome_chart(rows: Sequence[Row]) -> go.Figure:
+def outcome_chart(rows: Sequence[DesignRow]) -> go.Figure:
     """Return stacked bars: how many runs hold, break which property, or could not be run."""
     names = [row.name for row in rows]
     bars = [_bar("holds", names, [row.holds for row in rows], ["" for _ in rows], HOLDS)]
@@ -308,21 +308,21 @@ def _bar(
     )
 
 
-def _properties(rows: Sequence[Row]) -> list[str]:
+def _properties(rows: Sequence[DesignRow]) -> list[str]:
     return sorted({cell.name for row in rows for cell in row.broken})
 
 
-def _cell(row: Row, name: str) -> Cell | None:
+def _cell(row: DesignRow, name: str) -> FailureKind | None:
     return next((cell for cell in row.broken if cell.name == name), None)
 
 
-def _counts(cells: Sequence[Cell | None]) -> list[int]:
+def _counts(cells: Sequence[FailureKind | None]) -> list[int]:
     return [cell.count if cell else 0 for cell in cells]
 
 
-def _seeds(cells: Sequence[Cell | None]) -> list[str]:
+def _seeds(cells: Sequence[FailureKind | None]) -> list[str]:
     return [f", first at seed {cell.seed}" if cell else "" for cell in cells]
 
 
-def _words(cell: Cell | None) -> str:
+def _words(cell: FailureKind | None) -> str:
     return "–" if cell is None else f"✗ {cell.count} (seed {cell.seed})"

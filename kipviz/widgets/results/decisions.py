@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run import runs
-from kipviz.checking.single_run.saving_decisions import Decision, decisions, under
+from kipviz.checking.single_run.saving_decisions import SavingDecision, decisions, under
 from kipviz.checking.single_run.seeded_run import Task, Verdict
 from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.designs.catalogue import design as design_named
@@ -26,7 +26,7 @@ class Saves(ResultPage):
         decisions: every other option of every slot, with the verdict on the run.
     """
 
-    def __init__(self, broken: Breaking, tried: tuple[Decision, ...]) -> None:
+    def __init__(self, broken: Breaking, tried: tuple[SavingDecision, ...]) -> None:
         """Keep the decisions that were tried."""
         self.broken = broken
         self.decisions = tried

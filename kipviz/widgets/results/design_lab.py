@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.judging.verdicts import BREAKS, Cell, Judged, verdict_table
+from kipviz.checking.judging.verdicts import BREAKS, DesignVerdicts, PropertyVerdict, verdict_table
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.critical_path import Latencies
 from kipviz.core.outside.validation import path, several
@@ -29,7 +29,7 @@ class Verdicts(ResultPage):
         judged: one row per design.
     """
 
-    def __init__(self, judged: tuple[Judged, ...], blocks: Blocks) -> None:
+    def __init__(self, judged: tuple[DesignVerdicts, ...], blocks: Blocks) -> None:
         """Keep the rows and the blocks of the page."""
         self.judged = judged
         self._blocks = blocks
@@ -69,7 +69,7 @@ class Verdicts(ResultPage):
         place.mkdir(parents=True, exist_ok=True)
         return write_pack(self.judged, place)
 
-    def _find_broken(self, design: str, prop: str) -> tuple[Judged, Cell]:
+    def _find_broken(self, design: str, prop: str) -> tuple[DesignVerdicts, PropertyVerdict]:
         for row in self.judged:
             for cell in row.cells:
                 if row.design == design and cell.verdict == BREAKS and prop in {"", cell.asked}:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from kipviz.core.outside.validation import several
 from kipviz.studies.kip_claims import corners as corner_cases
-from kipviz.studies.kip_claims.corners import Told
-from kipviz.studies.review_findings.findings import Shown, demonstrate_all
+from kipviz.studies.kip_claims.corners import CornerResult
+from kipviz.studies.review_findings.findings import FindingResult, demonstrate_all
 from kipviz.studies.review_findings.reviews import DEFAULT, finding, reviews_of
 from kipviz.views.reports.blocks import Blocks
 from kipviz.views.reports.review import corners_blocks, findings_blocks
@@ -24,7 +24,7 @@ class Findings(ResultPage):
         shown: the result of each.
     """
 
-    def __init__(self, found: tuple[Shown, ...]) -> None:
+    def __init__(self, found: tuple[FindingResult, ...]) -> None:
         """Keep the findings and the blocks of the page."""
         self.shown = found
         self._blocks = findings_blocks(found)
@@ -57,7 +57,7 @@ class Corners(ResultPage):
         told: the result of each case under each design.
     """
 
-    def __init__(self, told: tuple[Told, ...]) -> None:
+    def __init__(self, told: tuple[CornerResult, ...]) -> None:
         """Keep the results and the blocks of the page."""
         self.told = told
         self._blocks = corners_blocks(told)
@@ -106,7 +106,7 @@ def corners(designs: Sequence[str] = corner_cases.DESIGNS) -> Corners:
         ValueError: if a design is unknown, or `designs` is a text instead of a list.
     """
     names = several("designs", designs, "repaired")
-    played: list[Told] = []
+    played: list[CornerResult] = []
     with saying(lambda done, case: f"{done} cases played, {case}") as go_on:
         for told in corner_cases.play_corners(names):
             played.append(told)

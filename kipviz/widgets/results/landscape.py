@@ -19,7 +19,7 @@ from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed import landscape as searched
 from kipviz.checking.timed.axes import SETTINGS, Axis, settings_of
-from kipviz.checking.timed.landscape import NEVER_COMMITS, SO_FAR, Question, Spot
+from kipviz.checking.timed.landscape import NEVER_COMMITS, SO_FAR, LandscapeQuestion, Spot
 from kipviz.cluster.timing.clock import ms
 from kipviz.core.outside.printable import complete_sentence
 from kipviz.core.outside.validation import several
@@ -135,7 +135,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         stepper: the cell that was opened last, or None.
     """
 
-    def __init__(self, question: Question, states_max: int = STATES_MAX) -> None:
+    def __init__(self, question: LandscapeQuestion, states_max: int = STATES_MAX) -> None:
         """Lay out the panel.
 
         Raises:
@@ -255,7 +255,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
 
     # -- pieces --------------------------------------------------------------------------------------
 
-    def _make_question(self) -> Question:
+    def _make_question(self) -> LandscapeQuestion:
         return self.question.but(
             down=Axis(self.down.value, _numbers(self.down_values.value)),
             across=Axis(self.across.value, _numbers(self.across_values.value)),
@@ -350,7 +350,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
 
 
 def _picker(
-    side: str, question: Question, axis: Axis
+    side: str, question: LandscapeQuestion, axis: Axis
 ) -> tuple[ipywidgets.Dropdown, ipywidgets.Text]:
     spec = scenario_named(question.scenario).spec.but(budget=budget_of(question.faults))
     options = tuple(dict.fromkeys((axis.setting, *settings_of(spec))))
@@ -394,7 +394,7 @@ def _steps(spot: Spot) -> int:
     return min(len(c.actions) for c in spot.explored.counterexamples)
 
 
-def _sentence(question: Question, spots: Sequence[Spot]) -> str:
+def _sentence(question: LandscapeQuestion, spots: Sequence[Spot]) -> str:
     broken = sum(bool(spot.explored.counterexamples) for spot in spots)
     missing = question.cells - len(spots)
     left = f" {missing} were not searched." if missing else ""
@@ -438,7 +438,7 @@ def landscape(
     for side in (down, across):
         if not isinstance(side, Sequence) or isinstance(side, str) or len(side) != 2:
             raise ValueError(f"an axis must be a setting and its values, not {side!r}")
-    question = Question(
+    question = LandscapeQuestion(
         scenario,
         several("designs", designs, "repaired"),
         Axis(down[0], tuple(down[1])),

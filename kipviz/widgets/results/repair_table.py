@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.judging.repair import DECISIONS_MAX, STATES_MAX, Attempt, Question, Repair
+from kipviz.checking.judging.repair import (
+    DECISIONS_MAX,
+    STATES_MAX,
+    Attempt,
+    Repair,
+    RepairQuestion,
+)
 from kipviz.checking.judging.repair import repair as searched
 from kipviz.core.outside.validation import several
 from kipviz.views.reports.blocks import Blocks
@@ -95,7 +101,7 @@ def repair(
     Raises:
         ValueError: for an unknown name or an invalid number, in one sentence.
     """
-    question = Question(
+    question = RepairQuestion(
         scenario,
         design,
         other,

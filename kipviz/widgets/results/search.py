@@ -12,7 +12,7 @@ from kipviz.checking.search.reduction_names import reduction
 from kipviz.checking.search.search_result import Counterexample, Explored
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.violation import Breaking, breaking
-from kipviz.checking.tla.files import Written, write
+from kipviz.checking.tla.files import ModuleFiles, write
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.outside.validation import path as path_given
 from kipviz.core.outside.validation import text
@@ -60,7 +60,7 @@ class Search(ResultPage):
         """
         return stepper_of(self._find_breaking(prop).run).last()
 
-    def tla(self, path: str | os.PathLike[str], *others: str) -> Written:
+    def tla(self, path: str | os.PathLike[str], *others: str) -> ModuleFiles:
         """Write the search as a TLA+ module, with .cfg files, and return the counts that TLC has to find.
 
         Args:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 
 import msgspec
 
-from kipviz.checking.single_run.alternative_run import Held, Missing
+from kipviz.checking.single_run.alternative_run import HeldAction, Missing
 from kipviz.checking.single_run.learner_record import NOTHING, Learned
 from kipviz.checking.single_run.permalink import head_of, mark_text
 from kipviz.checking.single_run.runs import KeptLine, Run
@@ -19,10 +19,10 @@ from kipviz.views.payload import branch as tell_branch
 from kipviz.views.payload import payload as tell
 from kipviz.views.role_cards.own_view import OwnView
 from kipviz.widgets.stepping import whatif
-from kipviz.widgets.stepping.page_messages import Answer, Command, Work
-from kipviz.widgets.stepping.whatif import Standing, Told
+from kipviz.widgets.stepping.page_messages import Command, PageAnswer, Work
+from kipviz.widgets.stepping.whatif import Continuation, Standing
 
-WISHES: dict[str, Callable[[Standing, Command], Told]] = {
+WISHES: dict[str, Callable[[Standing, Command], Continuation]] = {
     "take": whatif.take,
     "cut": whatif.cut,
     "hold": whatif.hold,
@@ -33,7 +33,7 @@ WISHES: dict[str, Callable[[Standing, Command], Told]] = {
     "move": whatif.move,
     "change": whatif.change,
 }
-LONG_WISHES: dict[str, Callable[[Standing, Command], Generator[str, None, Told]]] = {
+LONG_WISHES: dict[str, Callable[[Standing, Command], Generator[str, None, Continuation]]] = {
     "run": whatif.run_on,
     "until": whatif.run_until,
 }
@@ -55,7 +55,7 @@ class _Shown(msgspec.Struct, eq=False):
     path: tuple[int, ...]
     lives: Lifetimes
     said: str = ""
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldAction, ...] = ()
     missing: tuple[Missing, ...] = ()
 
 
@@ -162,7 +162,7 @@ class Lab:
 
     # -- answers -------------------------------------------------------------------------------------
 
-    def respond(self, command: Command) -> Answer | Work:
+    def respond(self, command: Command) -> PageAnswer | Work:
         """Answer a request: with a new branch, or with the place of one that exists already.
 
         ``{"branch"}`` is a new branch; ``{"go": {"branch", "step"}}`` is an existing place; ``{"name"}`` and
@@ -188,7 +188,7 @@ class Lab:
         self,
         here: Standing,
         command: Command,
-        wish: Callable[[Standing, Command], Generator[str, None, Told]],
+        wish: Callable[[Standing, Command], Generator[str, None, Continuation]],
     ) -> Work:
         told = yield from wish(here, command)
         return self._show_branch(here, command, told)
@@ -207,7 +207,7 @@ class Lab:
             raise ValueError(f"there is no line {number!r}; there are {known}")
         return self._lines[number]
 
-    def _show_branch(self, here: Standing, command: Command, told: Told) -> Answer:
+    def _show_branch(self, here: Standing, command: Command, told: Continuation) -> PageAnswer:
         """Make a branch of another continuation, unless an equal one exists."""
         parent = self._line(command["branch"])
         path = told.trace.path(told.trace.cursor)
@@ -230,7 +230,7 @@ class Lab:
         branch = self._tell(parent, at, self._here, path, told)
         return {"branch": branch, "say": told.said}
 
-    def _same(self, tree: int, path: tuple[int, ...], held: tuple[Held, ...]) -> int | None:
+    def _same(self, tree: int, path: tuple[int, ...], held: tuple[HeldAction, ...]) -> int | None:
         holds = [(h.action, h.number) for h in held if h.until < 0]
         for line in self._lines.values():
             mine = [(h.action, h.number) for h in line.held if h.until < 0]
@@ -238,7 +238,9 @@ class Lab:
                 return line.number
         return None
 
-    def _tell(self, parent: _Shown, at: int, tree: int, path: tuple[int, ...], told: Told) -> Part:
+    def _tell(
+        self, parent: _Shown, at: int, tree: int, path: tuple[int, ...], told: Continuation
+    ) -> Part:
         """Return the payload of a branch that leaves another one after a step, or the one that this one left."""
         while at <= parent.at and parent.parent >= 0:
             above = self._lines[parent.parent]
@@ -283,7 +285,7 @@ class Lab:
         """Restore a branch of a file; a branch without any step left is dropped and replaced by its parent."""
         above, run = self._lines[parent], self._runs[line.tree]
         path = run.trace.path(line.tip)
-        told = Told(run, run.trace, line.name, line.said, line.held, line.missing)
+        told = Continuation(run, run.trace, line.name, line.said, line.held, line.missing)
         if line.tree == above.tree:
             at = _together(above.path, path)
         else:
@@ -300,7 +302,7 @@ class Lab:
 
     # -- the tree ------------------------------------------------------------------------------------
 
-    def _rename(self, command: Command) -> Answer:
+    def _rename(self, command: Command) -> PageAnswer:
         line, name = self._line(command.get("branch")), command.get("name")
         if not isinstance(name, str) or not name.strip() or len(name) > NAME_MAX:
             raise ValueError(f"a name must be 1 to {NAME_MAX} characters, not {name!r}")
@@ -309,7 +311,7 @@ class Lab:
         line.name = " ".join(name.split())
         return {"name": (line.number, line.name)}
 
-    def _prune(self, command: Command) -> Answer:
+    def _prune(self, command: Command) -> PageAnswer:
         line = self._line(command.get("branch"))
         if line.parent < 0:
             raise ValueError("the main branch stays: only other branches can be deleted")
@@ -350,7 +352,7 @@ def _design(run: Run) -> dict[str, str]:
     }
 
 
-def _hold(held: Held) -> Part:
+def _hold(held: HeldAction) -> Part:
     return {
         "id": choice_id(held.action),
         "message": f"m{held.number}" if held.number else "",

@@ -33,25 +33,25 @@ class _Views(msgspec.Struct):
 Command: TypeAlias = Mapping[str, object]
 
 
-class Place(TypedDict):
+class BranchStep(TypedDict):
     """A step of a branch."""
 
     branch: int
     step: int
 
 
-class Answer(TypedDict, total=False):
+class PageAnswer(TypedDict, total=False):
     """What a request changes: a new branch, the cursor's place, a branch's number and name, or branches that are gone."""
 
     branch: Part
-    go: Place
+    go: BranchStep
     name: tuple[int, str]
     gone: list[int]
     say: str
 
 
 # An answer that takes long: its progress in words, then the answer.
-Work: TypeAlias = Generator[str, None, Answer]
+Work: TypeAlias = Generator[str, None, PageAnswer]
 
 # The types that msgspec reads the page's values as.
 SHAPES: dict[str, object] = {

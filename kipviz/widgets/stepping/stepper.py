@@ -33,7 +33,7 @@ from kipviz.widgets.pages.open_question import flow_of, tells_at, title_of
 from kipviz.widgets.pages.score import Score
 from kipviz.widgets.stepping import reasons
 from kipviz.widgets.stepping.cursor import Change, WithCursor
-from kipviz.widgets.stepping.page_messages import Answer, Command, Work
+from kipviz.widgets.stepping.page_messages import Command, PageAnswer, Work
 from kipviz.widgets.stepping.sharing import StepRow, permalink_of, steps_of, whole
 from kipviz.widgets.stepping.stepper_commands import Asking
 
@@ -53,7 +53,7 @@ STILL_STEPS = 40
 # What IPython shows of a widget: contents by their media types, perhaps with metadata beside them.
 Contents: TypeAlias = dict[str, object]
 Bundle: TypeAlias = Contents | tuple[Contents, Contents] | None
-Respond: TypeAlias = Callable[[Command], Answer | Work]
+Respond: TypeAlias = Callable[[Command], PageAnswer | Work]
 
 # How long the kernel works on a request before it handles other messages of the page.
 BREATH_SECONDS = 0.08
@@ -198,7 +198,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         self.said = answer.get("say", "")
         return self
 
-    def _ask(self, command: Command) -> Answer | Work:
+    def _ask(self, command: Command) -> PageAnswer | Work:
         if self._respond is None:
             raise ValueError(
                 "this stepper shows a recorded run: there is no model behind it to ask"
@@ -220,7 +220,7 @@ class Stepper(Discoverable, Asking, WithCursor):
             raise ValueError(no_step(step, line.last))
         return branch, step
 
-    def _take_in(self, answer: Answer) -> Answer:
+    def _take_in(self, answer: PageAnswer) -> PageAnswer:
         """Store the result of an answer; the page itself learns of a branch by the answer."""
         if "branch" in answer:
             branch = dict(answer["branch"])

@@ -15,9 +15,9 @@ from kipviz.checking.judging.faults import faults as faults_named
 from kipviz.checking.single_run.alternative_run import (
     Again,
     Course,
-    Held,
+    HeldAction,
+    MessagesInFlight,
     Missing,
-    Wire,
     name_of,
     rest_of,
 )
@@ -50,7 +50,7 @@ class Standing(msgspec.Struct, frozen=True):
     run: Run
     path: tuple[int, ...]
     at: int
-    held: tuple[Held, ...]
+    held: tuple[HeldAction, ...]
 
     @property
     def last(self) -> int:
@@ -66,9 +66,9 @@ class Standing(msgspec.Struct, frozen=True):
         """Return the node of a step."""
         return self.run.trace.node(self.path[step])
 
-    def wire(self, step: int) -> Wire:
+    def wire(self, step: int) -> MessagesInFlight:
         """Return the messages in flight at a step."""
-        wire = Wire()
+        wire = MessagesInFlight()
         for k in range(step + 1):
             wire.see(self.node(k).events)
         return wire
@@ -83,7 +83,7 @@ class Standing(msgspec.Struct, frozen=True):
         return rest_of(self.run.trace, self.path, after)
 
 
-class Told(msgspec.Struct, frozen=True):
+class Continuation(msgspec.Struct, frozen=True):
     """Another continuation, as far as it went: a name for its branch, and a sentence about it.
 
     `run` is its run; `held` is what is held back on it; `missing` is what happened on the branch that it leaves and not
@@ -94,14 +94,14 @@ class Told(msgspec.Struct, frozen=True):
     trace: Trace
     name: str
     said: str = ""
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldAction, ...] = ()
     missing: tuple[Missing, ...] = ()
 
 
 # -- what happens next ------------------------------------------------------------------------------
 
 
-def take(here: Standing, command: Command) -> Told:
+def take(here: Standing, command: Command) -> Continuation:
     """Take a possible action, and let the cluster run until nothing is left to do."""
     action = action_of(command.get("choice", ""))
     course = here.course()
@@ -113,7 +113,7 @@ def take(here: Standing, command: Command) -> Told:
     return _make_told(here.run, course, "")
 
 
-def cut(here: Standing, command: Command) -> Told:
+def cut(here: Standing, command: Command) -> Continuation:
     """Partition the network between every host of one set and every host of another, and let the cluster run."""
     partition = _find_cut(here, command)
     course = here.course()
@@ -159,7 +159,7 @@ def _hosts(side: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-def hold(here: Standing, command: Command) -> Told:
+def hold(here: Standing, command: Command) -> Continuation:
     """Hold a message back until it is released; everything else continues as far as possible."""
     course = here.course()
     action, name, number = _message(here, command)
@@ -171,7 +171,7 @@ def hold(here: Standing, command: Command) -> Told:
     return _make_told(here.run, course, f"held back: {name}", said, missing)
 
 
-def lose(here: Standing, command: Command) -> Told:
+def lose(here: Standing, command: Command) -> Continuation:
     """Break the connection of a message: the message is lost, with all others on that connection."""
     place, name, _ = _message(here, command)
     course = here.course()
@@ -183,7 +183,7 @@ def lose(here: Standing, command: Command) -> Told:
     return _make_told(here.run, course, "")
 
 
-def release(here: Standing, command: Command) -> Told:
+def release(here: Standing, command: Command) -> Continuation:
     """Deliver a message that was held back, and continue."""
     course = here.course()
     action, name, number = _message(here, command)
@@ -195,7 +195,7 @@ def release(here: Standing, command: Command) -> Told:
     return _make_told(here.run, course, f"released: {name}")
 
 
-def delay(here: Standing, command: Command) -> Told:
+def delay(here: Standing, command: Command) -> Continuation:
     """Deliver a message only after a later step of this branch, or when nothing else happens by itself."""
     action, name, number = _message(here, command)
     after = command.get("after", "quiet")
@@ -223,7 +223,7 @@ def delay(here: Standing, command: Command) -> Told:
 # -- what happened ----------------------------------------------------------------------------------
 
 
-def skip(here: Standing, command: Command) -> Told:
+def skip(here: Standing, command: Command) -> Continuation:
     """Skip the event of this step, and replay the rest as far as possible without it."""
     event = _event_here(here)
     course = here.course(here.at - 1)
@@ -241,7 +241,7 @@ def skip(here: Standing, command: Command) -> Told:
     )
 
 
-def move(here: Standing, command: Command) -> Told:
+def move(here: Standing, command: Command) -> Continuation:
     """Move the event of this step to right before or right after another event of the branch."""
     event = _event_here(here)
     to, where = _step(here, command.get("to"), "the other event"), command.get("where", "after")
@@ -274,7 +274,7 @@ def move(here: Standing, command: Command) -> Told:
     )
 
 
-def change(here: Standing, command: Command) -> Told:
+def change(here: Standing, command: Command) -> Continuation:
     """Replay the same run with some settings changed, and let it continue by itself."""
     changes = command.get("settings")
     if not isinstance(changes, list | tuple) or not changes:
@@ -286,7 +286,7 @@ def change(here: Standing, command: Command) -> Told:
     return _make_told(run, course, f"with {words}", f"With {words}", missing)
 
 
-def first_difference(here: Standing, told: Told) -> int | None:
+def first_difference(here: Standing, told: Continuation) -> int | None:
     """Return the last step up to which two runs are the same, or None if they never differ.
 
     They differ when another action happens, when the world differs, or when other actions are possible.
@@ -307,7 +307,7 @@ def first_difference(here: Standing, told: Told) -> int | None:
 # -- dice ---------------------------------------------------------------------------------------------
 
 
-def run_on(here: Standing, command: Command) -> Generator[str, None, Told]:
+def run_on(here: Standing, command: Command) -> Generator[str, None, Continuation]:
     """Let dice choose what happens, for some steps or until nothing is left to do."""
     seed, steps = _dice(command)
     course = here.course()
@@ -320,7 +320,7 @@ def run_on(here: Standing, command: Command) -> Generator[str, None, Told]:
     return _make_told(here.run, course, f"continue with seed {seed}", said)
 
 
-def run_until(here: Standing, command: Command) -> Generator[str, None, Told]:
+def run_until(here: Standing, command: Command) -> Generator[str, None, Continuation]:
     """Let dice choose what happens until a condition holds."""
     seed, steps = _dice(command)
     wanted, found = _read_condition(command)
@@ -435,11 +435,11 @@ _FOUND: dict[str, Callable[[str], Asked]] = {
 
 def _make_told(
     run: Run, course: Course, name: str, said: str = "", missing: tuple[Missing, ...] = ()
-) -> Told:
+) -> Continuation:
     if said and missing:
         count = "one thing" if len(missing) == 1 else f"{len(missing)} things"
         said += f"; {count} could no longer happen"
-    return Told(run, course.trace, name, f"{said}." if said else "", course.held, missing)
+    return Continuation(run, course.trace, name, f"{said}." if said else "", course.held, missing)
 
 
 def _event_here(here: Standing) -> Again:
@@ -478,7 +478,7 @@ def _delivery(world: World, action: Deliver, ahead: int) -> str:
 
 def _arrival(here: Standing, number: int) -> int:
     """Return the step of this branch at which a message arrives, -1 for none."""
-    wire = Wire()
+    wire = MessagesInFlight()
     for step in range(here.last + 1):
         node = here.node(step)
         if step and wire.next_on(node.action) == number:
