@@ -13,6 +13,7 @@ import kipviz
 from kipviz.widgets.comparing.compare import Compare
 from kipviz.widgets.lab import open_run
 from kipviz.widgets.pages.page import page as page_file
+from tests.browser.comparing.test_results import store_notebook
 from tests.browser.firefox import Firefox, Page, find_firefox
 from tests.browser.harness import (
     KERNEL_IS_IDLE,
@@ -20,8 +21,7 @@ from tests.browser.harness import (
     NOTEBOOK_IS_THERE,
     write_notebook,
 )
-from tests.browser.test_one_screen import IN_SIGHT, NEEDED, TALL
-from tests.browser.test_results import store_notebook
+from tests.browser.stepping.test_one_screen import IN_SIGHT, NEEDED, TALL
 
 pytestmark = [
     pytest.mark.browser,

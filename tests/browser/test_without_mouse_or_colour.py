@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.test_stepper_lab import ACTIVE, CELLS, MODE, SHOW
+from tests.browser.labs.test_stepper_lab import ACTIVE, CELLS, MODE, SHOW
 from tests.widgets import flow
 
 pytestmark = pytest.mark.browser

@@ -24,9 +24,9 @@ from kipviz.records.share_group_state import (
     ShareUpdateRecord,
     StateBatch,
 )
-from tests.brokers import test_share_coordinator as shard
-from tests.brokers import test_share_membership as membership
-from tests.brokers.share_place import (
+from tests.brokers.share_coordinators import test_share_coordinator as shard
+from tests.brokers.membership import test_share_membership as membership
+from tests.brokers.share_leaders.share_place import (
     ACCEPT,
     ACK,
     ACQ,

@@ -9,8 +9,8 @@ from kipviz.designs.catalogue import CATALOGUE, design
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import ScriptError
+from tests.scenarios.kip_1289.test_kip_1289_drafts import OF_THE_DRAFTS
 from tests.scenarios.story import nodes, play_once
-from tests.scenarios.test_kip_1289_drafts import OF_THE_DRAFTS
 
 # atomic at the end of the story, nothing pending there, and whether what is pending is resolved
 # in some continuation without a new fault.

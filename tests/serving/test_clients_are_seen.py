@@ -9,7 +9,7 @@ from kipviz.serving.client_hosts import ClientHosts
 from kipviz.serving.script import answer
 from kipviz.serving.served_spec import cluster_of
 from tests.patience import until
-from tests.serving.test_going_back import _encode_with_size, _fetch
+from tests.serving.turns.test_going_back import _encode_with_size, _fetch
 from tests.soaking.raw_client import encode_frame
 
 

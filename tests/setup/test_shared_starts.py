@@ -18,8 +18,11 @@ ROOT = Path(__file__).parents[2]
     [
         ("tests/spark/test_search.py", "Spark"),
         ("tests/command/test_campaign.py", "Spark"),
-        ("tests/browser/test_stepper_lab.py", "JupyterLab"),
-        ("tests/browser/test_stepper_page.py", "tests/browser/test_stepper_page.py"),
+        ("tests/browser/labs/test_stepper_lab.py", "JupyterLab"),
+        (
+            "tests/browser/stepping/test_stepper_page.py",
+            "tests/browser/stepping/test_stepper_page.py",
+        ),
         ("tests/site/test_pages.py", "the site"),
         ("tests/site/test_site.py", "the site"),
         ("tests/core/test_bits.py", "tests/core/test_bits.py"),

@@ -3,7 +3,7 @@
 A step is taken again in a world whose tables record every lookup. So the values that a step reads are observed rather
 than declared, and a comparison of worlds shows which step wrote them last. The step that sent a message leads to the
 step that delivers it. The steps of a cone alone, taken in order, produce the same values
-(`tests/views/test_causes.py`).
+(`tests/views/reasons/test_causes.py`).
 """
 
 from __future__ import annotations
