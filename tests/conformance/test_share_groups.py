@@ -24,8 +24,8 @@ from kipviz.records.share_group_state import (
     ShareUpdateRecord,
     StateBatch,
 )
-from tests.brokers.share_coordinators import test_share_coordinator as shard
 from tests.brokers.membership import test_share_membership as membership
+from tests.brokers.share_coordinators import test_share_coordinator as shard
 from tests.brokers.share_leaders.share_place import (
     ACCEPT,
     ACK,
