@@ -54,9 +54,11 @@ from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, Call
 CALLED_BACK = (Call.POLL, Call.COMMIT_SYNC, Call.COMMIT_ASYNC, Call.CLOSE_CONSUMER)
 # Exceptions that a catch block for KafkaException does not catch.
 NO_KAFKA_EXCEPTIONS = (
-    ExceptionClass.ILLEGAL_STATE,
     ExceptionClass.CONCURRENT_MODIFICATION,
+    ExceptionClass.ILLEGAL_ARGUMENT,
+    ExceptionClass.ILLEGAL_STATE,
     ExceptionClass.NULL_POINTER,
+    ExceptionClass.REJECTED_EXECUTION,
 )
 
 

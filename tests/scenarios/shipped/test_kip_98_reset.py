@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.clients.throwing.client_errors import OffsetOutOfRange
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget
 from kipviz.core.traces.trace import Trace
@@ -43,7 +44,7 @@ def test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told():
 
 @pytest.mark.parametrize(
     ("policy", "position", "error"),
-    [("latest", 104, ""), ("none", 101, "OffsetOutOfRangeException: src-0@101")],
+    [("latest", 104, ""), ("none", 101, OffsetOutOfRange("src-0", 101))],
 )
 def test_under_another_policy_the_consumer_waits_or_throws(policy, position, error):
     world = after(STORY, "kafka", "app-1 is away, and retention continues")
