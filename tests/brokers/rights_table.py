@@ -53,7 +53,7 @@ from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
     TxnOffsetCommit,
-    fetch_offset,
+    fetch_offsets,
 )
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.logs.deleted_records import DeleteRecords, DeleteRecordsPartition
@@ -172,7 +172,7 @@ REQUESTS: dict[str, Message] = {
         Produce("t", (PartitionProduceData("out-0", 9, 0, 0, ()),)),
         Fetch((FetchPartition("out-0", 0),), 1, read_committed=True),
         ListOffsets((ListOffsetsPartition("out-0", -1),)),
-        fetch_offset("g", "out-0"),
+        fetch_offsets("g", ("out-0",)),
         OffsetCommit("g", "m", 1, (GroupOffset("out-0", 1),)),
         TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),
         ConsumerGroupHeartbeat("g", "m", 1, ("out",)),

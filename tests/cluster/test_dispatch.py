@@ -12,7 +12,7 @@ from kipviz.cluster import dispatch
 from kipviz.cluster.actions import CrashBroker
 from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import has_active_coordinator, host_roles, leadership, role_key
-from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offset
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offsets
 from kipviz.messages.logs.producing import Fetch, FetchPartition, PartitionProduceData, Produce
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
@@ -47,7 +47,7 @@ def produce(*partitions: str) -> Produce:
         (EndTxn(T, 9, 0, True), role_key(5, TXN)),
         (AddPartitionsToTxn((TxnPartitions(T, 9, 0, ("src-0",)),)), role_key(5, TXN)),
         (TxnOffsetCommit(T, G, 9, 0, "m", 1, OFFSET), role_key(5, GROUP)),
-        (fetch_offset(G, "src-0"), role_key(5, GROUP)),
+        (fetch_offsets(G, ("src-0",)), role_key(5, GROUP)),
         (produce("src-0"), role_key(5, "src-0")),
         (produce("src-0", "output-A-0"), (5, "kafka_apis", "")),
         (Fetch((FetchPartition("src-0", 0),), 1, read_committed=True), role_key(5, "src-0")),

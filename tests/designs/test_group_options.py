@@ -19,7 +19,7 @@ from kipviz.designs.design import slot_named
 from kipviz.driving.desk import Desk
 from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offset
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offsets
 from kipviz.scenarios.library import scenario
 from tests.clients.parts import member_of
 from tests.messages.offset_fetches import fetch_offset_of, response_of
@@ -65,7 +65,7 @@ def test_old_and_new_clients_wait_and_ask_again(error: Errors) -> None:
         offset_fetch_version=6,
     )
     request = kafka_consumer.next_request(me)
-    assert request == fetch_offset("g", "src-0", require_stable=False, version=6)
+    assert request == fetch_offsets("g", ("src-0",), require_stable=False, version=6)
     me, _ = kafka_consumer.note_sent(me, request, 4)
     me = kafka_consumer.on_response(me, response_of(error, "src-0"))
     assert kafka_consumer.next_request(me) is None

@@ -15,7 +15,7 @@ from kipviz.messages.groups.groups import (
     OffsetFetch,
     OffsetFetchGroup,
     OffsetFetchResponse,
-    fetch_offset,
+    fetch_offsets,
 )
 
 
@@ -29,17 +29,21 @@ def fetch_all(
 def response_of(error: Errors, partition: str, offset: int = -1) -> OffsetFetchResponse:
     """The response to a consumer's request for the offset of a partition."""
     if error is not Errors.NONE:
-        answer = reject_request(fetch_offset("g", partition), error)
+        answer = reject_request(fetch_offsets("g", (partition,)), error)
         assert isinstance(answer, OffsetFetchResponse)
         return answer
-    fetched = FetchedGroup(Errors.NONE, "g", (FetchedOffset(partition, offset),))
-    return OffsetFetchResponse((fetched,))
+    return response_with(FetchedOffset(partition, offset))
+
+
+def response_with(*offsets: FetchedOffset) -> OffsetFetchResponse:
+    """The response to a consumer's request for the offsets of several partitions."""
+    return OffsetFetchResponse((FetchedGroup(Errors.NONE, "g", offsets),))
 
 
 def fetch_offset_of(
     desk: Desk, partition: str = "src-0", require_stable: bool = True, **more: Any
 ) -> FetchedOffset | None:
     """What a coordinator answers to a consumer that asks for an offset of g; None if there is no response yet."""
-    request = fetch_offset("g", partition, require_stable, **more)
+    request = fetch_offsets("g", (partition,), require_stable, **more)
     answer: Any = desk.ask(on_offset_fetch, request)
     return None if answer is None else answer.groups[0].result_of(partition)

@@ -29,7 +29,7 @@ from kipviz.messages.groups.groups import (
     GroupOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
-    fetch_offset,
+    fetch_offsets,
 )
 from kipviz.messages.logs.producing import (
     Fetch,
@@ -205,7 +205,7 @@ def test_an_answer_takes_from_its_request_what_it_does_not_say_itself() -> None:
     assert {p["ErrorCode"] for p in topic["Partitions"]} == {Errors.STALE_MEMBER_EPOCH}
     assert body(answer)["Topics"] == ()
 
-    fetch = fetch_offset("g", "src-0")
+    fetch = fetch_offsets("g", ("src-0",))
     (group,) = body(response_of(Errors.NONE, "src-0", 7), AROUND.but(request=fetch))["Groups"]
     assert group["GroupId"] == "g"
     assert group["Topics"][0]["Partitions"][0]["CommittedOffset"] == 7
@@ -236,7 +236,7 @@ def test_an_error_stands_where_kafka_puts_it() -> None:
 
 def test_offsets_are_asked_for_by_one_group_before_version_8_and_by_several_after() -> None:
     for version in (6, 7, 8, 9, 10):
-        fetch = fetch_offset("g", "src-0", require_stable=True, version=version)
+        fetch = fetch_offsets("g", ("src-0",), require_stable=True, version=version)
         asked = body(fetch)
         (topic,) = (asked if version < 8 else asked["Groups"][0])["Topics"]
         assert topic.get("Name" if version < 10 else "TopicId") == ("src", TOPIC_ID)[version >= 10]

@@ -215,7 +215,7 @@ def test_what_a_listed_finding_breaks_is_said_of_a_finding_that_there_is() -> No
         ("kip-1310-share-session", "kip-1310-unaware", 0, "atomic"),
         ("pain-recycled-name", "kafka-tv0", 8, "fenced producer cannot write"),
         ("kip-1289-group-commit", "kafka-tv0", 2087, "complete means closed"),
-        ("kip-345-two-of-one", "before-447", 1, "no zombie offset commits"),
+        ("kip-345-two-of-one", "before-447", 4, "no zombie offset commits"),
         ("kip-1319-by-id", "kafka-tv1", 13, "atomic"),
     ],
 )

@@ -91,15 +91,13 @@ def _fetch_named(
         offset = committed.offset if committed else -1
         stable = Check("pending offsets, stable ones only", request.require_stable, staged, refusal)
         checks = (*checks, report_value("committed offset", offset), stable)
+        # A draft of KIP-447 rejects the whole request of a client that cannot require stable offsets.
+        if refusal not in (*OF_AN_OFFSET, Errors.NONE):
+            rejected = Reply(reply_to, reject_request(request, refusal))
+            return _respond_when_replicated(me, rejected, on).after(checks)
     answer: Message = OffsetFetchResponse(
         (FetchedGroup(Errors.NONE, group.group_id, tuple(found)),)
     )
-    # A draft of KIP-447 rejects the whole request of a client that cannot require stable offsets.
-    whole = next(
-        (each.error for each in found if each.error not in (*OF_AN_OFFSET, Errors.NONE)), None
-    )
-    if whole is not None:
-        answer = reject_request(request, whole)
     return _respond_when_replicated(me, Reply(reply_to, answer), on).after(checks)
 
 

@@ -161,13 +161,13 @@ def on_response(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
     """Handle a response: a generation, an assignment, a committed offset, or records."""
     mine = me.membership
     if mine.joining is None or not isinstance(answer, JoinGroupResponse | SyncGroupResponse):
-        return _read(me.but(on_wire=None, on_wire_broker=-1), answer, me.on_wire)
+        return _read(me.but(on_wire=None, on_wire_broker=-1), answer)
     if me.polling:
         return _read(me.but(membership=mine.answered), answer)
     return me.but(membership=mine.answered.but(unread=answer))
 
 
-def _read(me: ClassicConsumer, answer: Message, asked: Message | None = None) -> ClassicConsumer:
+def _read(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
     match answer:
         case JoinGroupResponse():
             return _on_joined(me, answer)
@@ -180,7 +180,7 @@ def _read(me: ClassicConsumer, answer: Message, asked: Message | None = None) ->
         case OffsetCommitResponse():
             return _on_committed(me, answer)
         case _:
-            known = group_reading.on_response(me, asked, answer)
+            known = group_reading.on_response(me, answer)
             if known is not None:
                 return known
             error = error_of_response(answer)

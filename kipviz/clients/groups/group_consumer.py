@@ -6,8 +6,8 @@ WHO: a client process. WHERE IN KAFKA: AsyncKafkaConsumer with ConsumerMembershi
 KIPS: KIP-848 (group.protocol=consumer), KIP-447 (stable offsets, groupMetadata()).
 PARTS: `membership` is a `ConsumerMembership`; every consumer has the other parts (`consumer`).
 DURABILITY: none; the next life of the process is another member, with the same instance id if it is static.
-NOT MODELLED: fetching ahead of poll(), several partitions in one OffsetFetch, automatic commits; one request
-  at a time is in flight. A Fetch without records is answered at once, and fetch.max.wait.ms passes here.
+NOT MODELLED: fetching ahead of poll(), automatic commits; one request at a time is in flight. A Fetch without records
+  is answered at once, and fetch.max.wait.ms passes here.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
         case OffsetCommitResponse():
             return group_reading.on_committed(me, answer)
         case _:
-            return group_reading.on_response(me, asked, answer) or _on_failed_fetch(me, answer)
+            return group_reading.on_response(me, answer) or _on_failed_fetch(me, answer)
 
 
 def on_disconnected(me: GroupConsumer, broker: int) -> GroupConsumer:

@@ -27,12 +27,10 @@ from kipviz.clients.timers import FetchWait, ResetWait, RetryBackOff, TimerOfCli
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups.groups import (
-    FetchedOffset,
     OffsetCommit,
     OffsetCommitResponse,
-    OffsetFetch,
     OffsetFetchResponse,
-    fetch_offset,
+    fetch_offsets,
 )
 from kipviz.messages.logs.list_offsets import ListOffsetsResponse
 from kipviz.messages.logs.producing import Fetch, FetchPartition, FetchResponse, PartitionData
@@ -48,6 +46,8 @@ PENDING = (
     Errors.PENDING_TRANSACTION,
     Errors.COORDINATOR_LOAD_IN_PROGRESS,
 )
+# The errors of one partition that decide over a whole OffsetFetch, the stronger one first.
+DECIDING = (Errors.TOPIC_AUTHORIZATION_FAILED, Errors.UNSTABLE_OFFSET_COMMIT)
 # The member that an OffsetFetch names when it names no member.
 NOBODY = ("", -1)
 # poll() throws these, and may be called again.
@@ -61,15 +61,16 @@ def begin_poll(me: C) -> C:
 
 
 def next_read(me: RegularConsumer, who: tuple[str, int] = NOBODY) -> Message | None:
-    """Return the next request of poll(): for a committed offset, for positions in logs, or for records.
+    """Return the next request of poll(): for committed offsets, for positions in logs, or for records.
 
-    The logs are asked only when every committed offset is known, all those of one leader in one request. Source:
+    The committed offsets of all partitions are fetched together. The logs are asked only when every one is known, all
+    those of one leader in one request. Source: ConsumerCoordinator.initWithCommittedOffsetsIfNeeded,
     OffsetsRequestManager.updateFetchPositions, buildListOffsetsRequestsToResetPositions.
     """
     mine, committed = me.subscription, not me.fetcher.read_uncommitted
-    for partition in mine.owned:
-        if partition not in mine.positions:
-            return _ask_for_offset(me, partition, who)
+    new = tuple(p for p in mine.owned if p not in mine.positions)
+    if new:
+        return _ask_for_offsets(me, new, who)
     lost = tuple(p for p in mine.owned if mine.positions[p] == ASKED and p not in mine.unfound)
     if lost:
         return where_to(lost, mine.auto_offset_reset, committed=committed)
@@ -81,17 +82,19 @@ def next_read(me: RegularConsumer, who: tuple[str, int] = NOBODY) -> Message | N
     return Fetch(wanted, me.fetcher.max_records, committed, wait_ms)
 
 
-def _ask_for_offset(me: RegularConsumer, partition: str, who: tuple[str, int]) -> Message:
-    """Ask for the committed offset, as a member if the version has a field for it (9, KIP-848)."""
+def _ask_for_offsets(
+    me: RegularConsumer, partitions: tuple[str, ...], who: tuple[str, int]
+) -> Message:
+    """Ask for the committed offsets, as a member if the version has a field for it (9, KIP-848)."""
     version = me.offsets.fetch_version
     stable = version >= FIRST_STABLE
     if version < FIRST_WITH_MEMBER:
-        return fetch_offset(me.group_id, partition, stable, version=version)
-    return fetch_offset(me.group_id, partition, stable, *who, version=version)
+        return fetch_offsets(me.group_id, partitions, stable, version=version)
+    return fetch_offsets(me.group_id, partitions, stable, *who, version=version)
 
 
-def on_response(me: C, asked: Message | None, answer: Message) -> C | None:
-    """Handle a committed offset, a position of the log, or records; `asked` is the request.
+def on_response(me: C, answer: Message) -> C | None:
+    """Handle committed offsets, positions in logs, or records.
 
     None means that the response is an error about the member itself.
     """
@@ -100,7 +103,7 @@ def on_response(me: C, asked: Message | None, answer: Message) -> C | None:
         return throw_out_of_poll(me, api_of(answer).request, error)
     match answer:
         case OffsetFetchResponse():
-            return on_offset(me, asked, answer)
+            return on_offsets(me, answer)
         case ListOffsetsResponse():
             return on_told(me, answer)
         case FetchResponse():
@@ -114,10 +117,23 @@ def _first_refusal(answer: Message) -> Errors:
 
     Source: OffsetFetcherUtils.handleListOffsetResponse.
     """
+    if isinstance(answer, OffsetFetchResponse):
+        return _error_of_offsets(answer)
     if not isinstance(answer, ListOffsetsResponse):
         return error_of_response(answer)
     found = (result.error for result in answer.responses)
     return next((error for error in found if error in NOT_ALLOWED), Errors.NONE)
+
+
+def _error_of_offsets(answer: OffsetFetchResponse) -> Errors:
+    """Return the error that decides over an OffsetFetch: of its group, else of one of its partitions.
+
+    Source: ConsumerCoordinator.OffsetFetchResponseHandler, CommitRequestManager.OffsetFetchRequestState.onSuccess.
+    """
+    (group,) = answer.groups
+    found = tuple(each.error for each in group.offsets if each.error)
+    first = found[0] if found else Errors.NONE
+    return group.error or next((error for error in DECIDING if error in found), first)
 
 
 def throw_out_of_poll(me: C, request: type[Message], error: Errors) -> C:
@@ -125,31 +141,31 @@ def throw_out_of_poll(me: C, request: type[Message], error: Errors) -> C:
     return me.but(polling=False, done=True, error=request_error(request, error))
 
 
-def on_offset(me: C, asked: Message | None, answer: OffsetFetchResponse) -> C | None:
-    """Read on from the committed offset. Back off before a retry while the offset is not stable.
+def on_offsets(me: C, answer: OffsetFetchResponse) -> C | None:
+    """Read on from the committed offsets. Back off before a retry while one of them is not stable.
 
-    `asked` is the request, because an error of the whole group names no partition. None means that the response is an
-    error about the member itself.
+    With an error no offset of the response is used, and all are fetched again; it is ignored if no partition waits for
+    an offset any more. None means that the response is an error about the member itself.
+    Source: ConsumerCoordinator.PendingCommittedOffsetRequest, ConsumerUtils.refreshCommittedOffsets,
+    SubscriptionState.resetInitializingPositions.
     """
-    mine, found = me.subscription, result_for(asked, answer)
-    if found.partition not in mine.owned:
+    error = _error_of_offsets(answer)
+    if error is not Errors.NONE and set(me.owned) <= set(me.subscription.positions):
         return me
-    if found.error is Errors.NONE and found.offset < 0 and mine.auto_offset_reset:
-        return _reset(me, found.partition, NoOffset(found.partition))
-    if found.error is Errors.NONE:
-        return me.but(subscription=mine.at(found.partition, max(found.offset, 0)))
-    if found.error in PENDING:
+    if error in PENDING:
         return me.but(backing_off=me.offsets.backs_off)
-    return me if found.error in RETRIABLE else None
-
-
-def result_for(asked: Message | None, answer: OffsetFetchResponse) -> FetchedOffset:
-    """Return the result for the one partition that a consumer's OffsetFetch names."""
-    assert isinstance(asked, OffsetFetch), asked
-    (requested,), (fetched,) = asked.groups, answer.groups
-    assert requested.partitions is not None, "a consumer names its partition"
-    (partition,) = requested.partitions
-    return fetched.result_of(partition)
+    if error is not Errors.NONE:
+        return me if error in RETRIABLE else None
+    mine, lost = me.subscription, list[str]()
+    for found in answer.groups[0].offsets:
+        if found.partition not in mine.owned:
+            continue
+        if found.offset < 0 and mine.auto_offset_reset:
+            lost.append(found.partition)
+        else:
+            mine = mine.at(found.partition, max(found.offset, 0))
+    read = me.but(subscription=mine)
+    return _reset(read, tuple(lost), NoOffset(", ".join(lost))) if lost else read
 
 
 def on_told(me: C, answer: ListOffsetsResponse) -> C:
@@ -171,13 +187,15 @@ def on_told(me: C, answer: ListOffsetsResponse) -> C:
     return me if mine is me.subscription else me.but(subscription=mine)
 
 
-def _reset(me: C, partition: str, error: ClientError) -> C:
-    """Ask the log for another position, or throw. Source: SubscriptionState, FetchCollector."""
+def _reset(me: C, partitions: tuple[str, ...], error: ClientError) -> C:
+    """Ask the logs for other positions, or throw. Source: SubscriptionState, FetchCollector."""
     mine = me.subscription
     if mine.auto_offset_reset == NONE:
         return me.but(polling=False, done=True, error=error)
-    others = tuple(p for p in mine.unfound if p != partition)
-    return me.but(subscription=mine.at(partition, ASKED).but(unfound=others))
+    for partition in partitions:
+        mine = mine.at(partition, ASKED)
+    others = tuple(p for p in mine.unfound if p not in partitions)
+    return me.but(subscription=mine.but(unfound=others))
 
 
 def error_of_commit(answer: OffsetCommitResponse) -> Errors:
@@ -223,7 +241,7 @@ def _on_part(me: C, part: PartitionData) -> C:
         return me
     if part.error is Errors.OFFSET_OUT_OF_RANGE:
         at = mine.positions[partition]
-        return _reset(me, partition, OffsetOutOfRange(partition, at))
+        return _reset(me, (partition,), OffsetOutOfRange(partition, at))
     if part.error is not Errors.NONE:
         return me
     if not part.records:

@@ -274,11 +274,11 @@ class ConsumerInUse(OwnError, frozen=True):
 
 
 class NoOffset(OwnError, frozen=True):
-    """A poll() without a committed offset, with auto.offset.reset=none."""
+    """A poll() without a committed offset of some partitions, with auto.offset.reset=none."""
 
     EXCEPTION = E.NO_OFFSET_FOR_PARTITION
     TEXT: ClassVar[str] = "%s"
-    partition: str
+    partitions: str
 
 
 class OffsetOutOfRange(OwnError, frozen=True):

@@ -129,7 +129,7 @@ class OffsetFetchGroup(Value, frozen=True):
 
 
 class OffsetFetch(Message, frozen=True):
-    """A consumer fetches its group's committed offset, or an operator fetches all committed offsets of groups.
+    """A consumer fetches its group's committed offsets, or an operator fetches all committed offsets of groups.
 
     The Java consumer always requires stable offsets. Before version 7 (Kafka 2.5) no client could require them, and
     before version 8 there is one group in a request. The admin client names topics, so it sends no newer version than
@@ -176,14 +176,14 @@ class OffsetFetchResponse(Message, frozen=True):
     groups: tuple[FetchedGroup, ...]
 
 
-def fetch_offset(
+def fetch_offsets(
     group_id: str,
-    partition: str,
+    partitions: tuple[str, ...],
     require_stable: bool = True,
     member_id: str = "",
     member_epoch: int = -1,
     version: int = 10,
 ) -> OffsetFetch:
-    """Return the OffsetFetch of a consumer: of one partition in its group."""
-    group = OffsetFetchGroup(group_id, (partition,), member_id, member_epoch)
+    """Return the OffsetFetch of a consumer: of partitions in its group."""
+    group = OffsetFetchGroup(group_id, partitions, member_id, member_epoch)
     return OffsetFetch((group,), require_stable, version)

@@ -21,7 +21,7 @@ from kipviz.messages.groups.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
     committed_response,
-    fetch_offset,
+    fetch_offsets,
 )
 from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import Batch
@@ -190,7 +190,7 @@ def test_a_broker_answers_alone_only_where_nothing_of_a_commit_is_there(desk):
 
     there, gone, other = GroupOffset("src-0", 7), GroupOffset("src-9", 7), GroupOffset("none-0", 7)
     unknown, nameless = E.UNKNOWN_TOPIC_OR_PARTITION, E.UNKNOWN_TOPIC_ID
-    assert alone(fetch_offset("g", "none-0")) is None
+    assert alone(fetch_offsets("g", ("none-0",))) is None
     for offsets in ((), (there,), (there, gone)):
         assert alone(OffsetCommit("g", "m", 2, offsets)) is None
         assert alone(TxnOffsetCommit("t", "g", 10, 0, "m", 2, offsets)) is None

@@ -26,16 +26,17 @@ from kipviz.messages.groups.classic_groups import (
     SyncGroupResponse,
 )
 from kipviz.messages.groups.groups import (
+    FetchedOffset,
     GroupOffset,
     OffsetCommit,
     OffsetFetch,
     committed_response,
-    fetch_offset,
+    fetch_offsets,
 )
 from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse, PartitionData
 from kipviz.records.classic_groups import Subscription
 from tests.clients.parts import change, classic_member_of
-from tests.messages.offset_fetches import response_of
+from tests.messages.offset_fetches import response_of, response_with
 
 S = MemberState
 E = Errors
@@ -119,10 +120,9 @@ def test_what_it_was_given_it_reads_from_the_committed_offset_on():
     me = stable()
     assert (me.state, me.owned, me.membership.metadata) == (S.STABLE, BOTH, ("C1.1", 1))
     me, request = send(me)
-    assert request == fetch_offset("g", "src-0")
-    me = kafka_consumer.on_response(me, response_of(E.NONE, "src-0", 5))
-    me, _ = send(me)
-    me = kafka_consumer.on_response(me, response_of(E.NONE, "src-1", -1))
+    assert request == fetch_offsets("g", BOTH)
+    committed = (FetchedOffset("src-0", 5), FetchedOffset("src-1"))
+    me = kafka_consumer.on_response(me, response_with(*committed))
     me, request = send(me)
     assert isinstance(request, Fetch)
     record = FetchedRecord("src-0", 5, "a")
@@ -293,7 +293,7 @@ def test_who_is_told_in_its_join_that_nobody_knows_it_forgets_its_name_and_asks_
 
 def test_a_reset_asks_for_one_partition_and_leaves_the_others_unfound():
     me = fresh(unfound=BOTH, polling=True)
-    asks = group_reading._reset(me, "src-0", "NoOffsetForPartitionException: src-0")
+    asks = group_reading._reset(me, ("src-0",), "NoOffsetForPartitionException: src-0")
     assert asks.subscription.unfound == ("src-1",)
     assert asks.subscription.positions["src-0"] == ASKED
     assert asks.polling

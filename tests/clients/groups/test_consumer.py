@@ -13,7 +13,7 @@ from kipviz.messages.groups.groups import (
     OffsetCommit,
     OffsetFetch,
     committed_response,
-    fetch_offset,
+    fetch_offsets,
 )
 from kipviz.messages.logs.list_offsets import (
     EARLIEST_TIMESTAMP,
@@ -59,7 +59,7 @@ def polling(position=-1):
 
 def test_a_poll_looks_the_position_up_first_and_always_wants_stable_offsets():
     request, me = polling()
-    assert request == fetch_offset("g", "src-0", require_stable=True)
+    assert request == fetch_offsets("g", ("src-0",), require_stable=True)
     me = c.on_response(me, response_of(Errors.NONE, "src-0", 7))
     assert c.next_request(me) == Fetch((FetchPartition("src-0", 7),), 10, read_committed=True)
 
@@ -173,7 +173,7 @@ def test_a_position_that_the_log_has_no_more_is_reset():
     assert request == Fetch((FetchPartition("src-0", 7),), 10, read_committed=True)
     me = c.on_response(me, FetchResponse((PartitionData("src-0", Errors.OFFSET_OUT_OF_RANGE),)))
     assert (me.done, c.next_request(me)) == (False, asks(EARLIEST_TIMESTAMP))
-    assert c.next_request(c.poll(c.forget_positions(me))) == fetch_offset("g", "src-0")
+    assert c.next_request(c.poll(c.forget_positions(me))) == fetch_offsets("g", ("src-0",))
 
 
 def test_without_a_policy_poll_throws_and_the_position_stays():

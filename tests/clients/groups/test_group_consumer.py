@@ -8,7 +8,13 @@ from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.consumer_membership import TRANSITIONS, MemberState
 from kipviz.clients.timers import FetchWait, HeartbeatInterval, RetryBackOff
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.groups import GroupOffset, OffsetCommit, OffsetFetch, fetch_offset
+from kipviz.messages.groups.groups import (
+    FetchedOffset,
+    GroupOffset,
+    OffsetCommit,
+    OffsetFetch,
+    fetch_offsets,
+)
 from kipviz.messages.groups.membership import (
     Assignment,
     ConsumerGroupHeartbeat,
@@ -22,7 +28,7 @@ from kipviz.messages.logs.producing import (
     PartitionData,
 )
 from tests.clients.parts import change, member_of
-from tests.messages.offset_fetches import response_of
+from tests.messages.offset_fetches import response_of, response_with
 
 S = MemberState
 BOTH = ("src-0", "src-1")
@@ -59,11 +65,8 @@ def join_group(*partitions, epoch=2, **changes):
 
 
 def reading(*partitions, **changes):
-    me = join_group(*partitions, **changes)
-    for partition in partitions:
-        me, _ = send(me)
-        me = kafka_consumer.on_response(me, response_of(Errors.NONE, partition, -1))
-    return me
+    me, _ = send(join_group(*partitions, **changes))
+    return kafka_consumer.on_response(me, response_with(*map(FetchedOffset, partitions)))
 
 
 def test_the_first_poll_joins_and_what_comes_is_acknowledged():
@@ -79,7 +82,7 @@ def test_the_first_poll_joins_and_what_comes_is_acknowledged():
 
 def test_it_looks_up_every_position_as_a_member_and_then_fetches_without_waiting():
     me, request = send(join_group(*BOTH))
-    assert request == fetch_offset("g", "src-0", member_id="C1", member_epoch=2)
+    assert request == fetch_offsets("g", BOTH, member_id="C1", member_epoch=2)
     me = reading(*BOTH)
     me, request = send(me)
     assert request == Fetch(FROM_THE_START, 2, read_committed=True, max_wait_ms=0)
@@ -282,8 +285,8 @@ def test_every_state_can_be_reached_from_the_first():
 
 def test_what_would_go_next_can_be_looked_at_before_it_goes():
     assert kafka_consumer.next_request(fresh()) is None
-    assert kafka_consumer.next_request(join_group(*BOTH)) == fetch_offset(
-        "g", "src-0", member_id="C1", member_epoch=2
+    assert kafka_consumer.next_request(join_group(*BOTH)) == fetch_offsets(
+        "g", BOTH, member_id="C1", member_epoch=2
     )
 
 
@@ -325,7 +328,7 @@ def test_the_last_heartbeat_is_repeated_until_a_coordinator_has_taken_it():
 @pytest.mark.parametrize(("version", "stable"), [(6, False), (7, True), (8, True)])
 def test_below_version_9_offsets_are_asked_for_in_nobodys_name(version, stable):
     _, request = send(join_group("src-0", offset_fetch_version=version))
-    assert request == fetch_offset("g", "src-0", stable, version=version)
+    assert request == fetch_offsets("g", ("src-0",), stable, version=version)
 
 
 def test_an_offset_of_a_partition_that_was_given_up_meanwhile_is_not_taken():

@@ -8,11 +8,11 @@ from kipviz.clients.groups import group_reading, kafka_consumer
 from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
 from kipviz.clients.groups.consumer_membership import ConsumerMembership
 from kipviz.clients.groups.subscription_state import ASKED
-from kipviz.clients.throwing.client_errors import RequestError
-from kipviz.clients.timers import FetchWait, ResetWait
+from kipviz.clients.throwing.client_errors import NoOffset, RequestError
+from kipviz.clients.timers import FetchWait, ResetWait, RetryBackOff
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.groups import GroupOffset, OffsetFetch
+from kipviz.messages.groups.groups import FetchedOffset, GroupOffset, OffsetFetch
 from kipviz.messages.logs.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -22,7 +22,7 @@ from kipviz.messages.logs.list_offsets import (
 )
 from kipviz.messages.logs.producing import Fetch, FetchPartition, FetchResponse, PartitionData
 from tests.clients.parts import change, stable_member
-from tests.messages.offset_fetches import response_of
+from tests.messages.offset_fetches import response_of, response_with
 
 BOTH = pytest.mark.parametrize("protocol", [ConsumerMembership, ConsumerCoordinator])
 BEYOND = FetchResponse((PartitionData("src-0", Errors.OFFSET_OUT_OF_RANGE),))
@@ -63,8 +63,8 @@ def test_a_group_that_has_read_nothing_asks_the_log_where_to_begin(protocol, pol
 def test_the_logs_are_asked_for_all_lost_positions_together_after_the_committed_offsets(protocol):
     """OffsetsRequestManager: one ListOffsets for each leader, once every committed offset is known."""
     me = change(polling(protocol, "earliest"), owned=("src-0", "src-1", "src-2"))
-    for partition, committed in (("src-0", -1), ("src-1", 7), ("src-2", -1)):
-        me, _ = answer_next(me, OffsetFetch, response_of(Errors.NONE, partition, committed))
+    committed = (FetchedOffset("src-0"), FetchedOffset("src-1", 7), FetchedOffset("src-2"))
+    me, _ = answer_next(me, OffsetFetch, response_with(*committed))
     results = (
         ListOffsetsPartitionResponse("src-0", Errors.NOT_LEADER_OR_FOLLOWER),
         ListOffsetsPartitionResponse("src-2", Errors.NONE, 4),
@@ -74,6 +74,80 @@ def test_the_logs_are_asked_for_all_lost_positions_together_after_the_committed_
     me, asked = answer_next(me, ListOffsets, listed(100))
     assert [each.partition for each in asked.partitions] == ["src-0"]
     assert dict(me.subscription.positions) == {"src-0": 100, "src-1": 7, "src-2": 4}
+
+
+@BOTH
+def test_the_committed_offsets_of_all_partitions_without_a_position_are_fetched_together(protocol):
+    """ConsumerCoordinator.initWithCommittedOffsetsIfNeeded, OffsetsRequestManager.initWithCommittedOffsetsIfNeeded."""
+    at = Table.of({"src-1": 5})
+    me = change(polling(protocol, ""), owned=("src-0", "src-1", "src-2"), positions=at)
+    me, asked = answer_next(
+        me, OffsetFetch, response_with(FetchedOffset("src-0", 7), FetchedOffset("src-2"))
+    )
+    assert asked.groups[0].partitions == ("src-0", "src-2")
+    assert dict(me.subscription.positions) == {"src-0": 7, "src-1": 5, "src-2": 0}
+    assert isinstance(kafka_consumer.next_request(me), Fetch)
+
+
+@BOTH
+def test_the_offset_of_a_partition_that_it_does_not_own_any_more_is_ignored(protocol):
+    """ConsumerUtils.refreshCommittedOffsets."""
+    me = change(polling(protocol, "earliest"), owned=("src-0", "src-1"))
+    me, _ = kafka_consumer.note_sent(me, kafka_consumer.next_request(me), 4)
+    me = change(me, owned=("src-1",))
+    committed = (FetchedOffset("src-0", 3), FetchedOffset("src-1", 7))
+    me = kafka_consumer.on_response(me, response_with(*committed))
+    assert dict(me.subscription.positions) == {"src-1": 7}
+
+
+@BOTH
+def test_an_error_of_offsets_that_no_partition_waits_for_any_more_is_ignored(protocol):
+    """ConsumerCoordinator.PendingCommittedOffsetRequest.sameRequest."""
+    me = polling(protocol, "earliest")
+    me, _ = kafka_consumer.note_sent(me, kafka_consumer.next_request(me), 4)
+    me = change(me, owned=())
+    after = kafka_consumer.on_response(me, response_of(Errors.UNKNOWN_MEMBER_ID, "src-0"))
+    assert after == me.but(on_wire=None, on_wire_broker=-1)
+
+
+@BOTH
+def test_one_offset_that_is_not_stable_lets_the_consumer_fetch_all_of_them_again(protocol):
+    """KIP-447; ConsumerCoordinator.OffsetFetchResponseHandler, OffsetFetchRequestState.onSuccess."""
+    me = change(polling(protocol, "none"), owned=("src-0", "src-1", "src-2"))
+    unstable = FetchedOffset("src-1", error=Errors.UNSTABLE_OFFSET_COMMIT)
+    answer = response_with(FetchedOffset("src-0", 7), unstable, FetchedOffset("src-2"))
+    me, asked = answer_next(me, OffsetFetch, answer)
+    assert (me.done, dict(me.subscription.positions)) == (False, {})
+    assert kafka_consumer.next_request(me) is None, "it waits for retry.backoff.ms"
+    assert kafka_consumer.next_request(kafka_consumer.on_timer(me, RetryBackOff())) == asked
+
+
+@BOTH
+def test_a_topic_that_may_not_be_described_is_thrown_before_an_unstable_offset_is_fetched_again(
+    protocol,
+):
+    """ConsumerCoordinator.OffsetFetchResponseHandler, OffsetFetchRequestState.onSuccess."""
+    me = change(polling(protocol, ""), owned=("src-0", "src-1", "src-2"))
+    unstable = FetchedOffset("src-1", error=Errors.UNSTABLE_OFFSET_COMMIT)
+    hidden = FetchedOffset("src-2", error=Errors.TOPIC_AUTHORIZATION_FAILED)
+    answer = response_with(FetchedOffset("src-0", 7), unstable, hidden)
+    me, _ = answer_next(me, OffsetFetch, answer)
+    assert (me.done, str(me.error)) == (True, "OffsetFetch: TOPIC_AUTHORIZATION_FAILED")
+    assert dict(me.subscription.positions) == {}
+
+
+@BOTH
+def test_without_a_policy_poll_throws_about_all_partitions_without_an_offset(protocol):
+    """SubscriptionState.resetInitializingPositions: the offsets that were found are positions by then."""
+    me = change(polling(protocol, "none"), owned=("src-0", "src-1", "src-2"))
+    answer = response_with(
+        FetchedOffset("src-0"), FetchedOffset("src-1", 7), FetchedOffset("src-2")
+    )
+    me, _ = answer_next(me, OffsetFetch, answer)
+    assert (me.done, me.error) == (True, NoOffset("src-0, src-2"))
+    assert dict(me.subscription.positions) == {"src-1": 7}
+    _, asked = answer_next(kafka_consumer.poll(me), OffsetFetch, answer)
+    assert asked.groups[0].partitions == ("src-0", "src-2")
 
 
 @BOTH

@@ -25,7 +25,7 @@ from kipviz.messages.cluster.releases import (
     release,
 )
 from kipviz.messages.events import MessageSent, NotSent
-from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offset
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offsets
 from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions.transactions import AddPartitionsToTxn, EndTxn, TxnPartitions
@@ -85,7 +85,7 @@ def test_a_binary_from_before_kip_447_knows_of_no_member_and_of_no_stable_offset
     assert not knows(before, OFFSETS)
     assert knows(before, OFFSETS.but(member_id="", member_epoch=-1))
     assert knows(later, OFFSETS)
-    asked = fetch_offset("g", "src-0", require_stable=True)
+    asked = fetch_offsets("g", ("src-0",), require_stable=True)
     assert lower_version(before, asked) == asked.but(version=6, require_stable=False)
     assert lower_version(later, asked) == asked.but(version=8)
 

@@ -9,11 +9,11 @@ from kipviz.cluster.behaviour import naming
 from kipviz.cluster.real import external_clients
 from kipviz.core.serialization import NotAValue, serialize
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.groups import fetch_offset
+from kipviz.messages.groups.groups import fetch_offsets
 from tests.cluster.small_clusters import model_of, small_spec
 from tests.messages.offset_fetches import response_of
 
-ASKS = fetch_offset("g", "src-0")
+ASKS = fetch_offsets("g", ("src-0",))
 SPEC = small_spec("group")
 MODEL = model_of(SPEC)
 WORLD = MODEL.initial()
