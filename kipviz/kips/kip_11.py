@@ -27,7 +27,7 @@ KIP = Kip(
             "with some of them, with all of them, and with DENY ACLs.",
             MODELLED,
             handler="recordings.request_context.admission.Admission",
-            test="recordings/test_admission.py::test_every_acl_is_needed_for_the_answers",
+            test="recordings/request_context/test_admission.py::test_every_acl_is_needed_for_the_answers",
             scenario="pain-refused-at-start",
             page="65-operators-and-symptoms",
         ),
@@ -36,7 +36,7 @@ KIP = Kip(
             "A heartbeat that names a topic without DESCRIBE permission is rejected, so that topic names do not leak.",
             MODELLED,
             handler="brokers.authorizer.refusal",
-            test="recordings/test_faults_are_seen.py::test_a_model_with_a_fault_is_refused",
+            test="recordings/replayed_roles/test_faults_are_seen.py::test_a_model_with_a_fault_is_refused",
             note="found by the recording acls-clients",
             scenario="kip-11-heartbeat",
             page="65-operators-and-symptoms",
@@ -47,7 +47,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="cluster.operating.remove_acl",
             scenario="kip-11-name-lost",
-            test="scenarios/test_kip_11.py::test_who_loses_its_name_can_end_nothing_and_another_principal_can",
+            test="scenarios/shipped/test_kip_11.py::test_who_loses_its_name_can_end_nothing_and_another_principal_can",
             page="10-transactions-kip-98",
             note="all brokers learn of the change at once",
         ),
@@ -58,7 +58,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.transactions.transaction_manager.on_answer",
             scenario="kip-11-source-lost",
-            test="scenarios/test_kip_11.py::"
+            test="scenarios/shipped/test_kip_11.py::"
             "test_who_loses_its_source_ends_the_transaction_by_its_name_and_reads_nothing",
             page="65-operators-and-symptoms",
         ),
@@ -68,7 +68,7 @@ KIP = Kip(
             MODELLED,
             handler="cluster.topic_authorization.add_topic_errors",
             scenario="kip-11-one-of-two-topics",
-            test="cluster/test_rights.py::test_an_offset_of_a_refused_topic_has_an_error_and_the_other_is_staged",
+            test="cluster/members/test_rights.py::test_an_offset_of_a_refused_topic_has_an_error_and_the_other_is_staged",
             page="65-operators-and-symptoms",
         ),
         Row(
@@ -86,7 +86,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.acl_administration.on_delete_acls",
             scenario="kip-140-filter",
-            test="brokers/test_acl_administration.py::"
+            test="brokers/administration/test_acl_administration.py::"
             "test_a_filter_deletes_all_that_it_means_and_says_what_that_was",
             page="65-operators-and-symptoms",
         ),
@@ -97,7 +97,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.acl_administration.on_create_acls",
             scenario="kip-140-filter",
-            test="brokers/test_acl_administration.py::"
+            test="brokers/administration/test_acl_administration.py::"
             "test_who_may_not_alter_the_cluster_changes_nothing_and_each_part_says_so",
             page="65-operators-and-symptoms",
             note="brokers accept any operation on any resource; kafka-acls.sh rejects combinations that make no sense",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from kipviz.kips.row import MODELLED, OPEN, SIMPLIFIED, Row
 
 PAGE = "46-a-draft-as-implemented-kip-1289"
-_ENDS = "scenarios/test_kip_1289_drafts.py::test_a_story_ends_as_pinned"
+_ENDS = "scenarios/kip_1289/test_kip_1289_drafts.py::test_a_story_ends_as_pinned"
 
 
 def _make_row(
@@ -23,7 +23,7 @@ def _make_row(
         SIMPLIFIED if note else MODELLED,
         handler=handler,
         scenario=story,
-        test=f"scenarios/test_kip_1289_drafts.py::{test}" if test else f"{_ENDS}[{story}]",
+        test=f"scenarios/kip_1289/test_kip_1289_drafts.py::{test}" if test else f"{_ENDS}[{story}]",
         page=PAGE,
         note=note,
     )
@@ -175,7 +175,7 @@ AS_IMPLEMENTED = (
         handler="clients.shares.draining.drain",
         scenario="kip-1289-draft-small",
         page=PAGE,
-        test="clients/test_draining.py::test_drained_decisions_leave_the_consumer_and_the_rest_stays",
+        test="clients/shares/test_draining.py::test_drained_decisions_leave_the_consumer_and_the_rest_stays",
     ),
     Row(
         "As implemented: keys 93, 94 and 95, and the staged fields of a state batch",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kipviz.kips.row import MODELLED, Kip, Row
 
-BROKER = "brokers/test_transaction_liveness.py::test_"
-STORIES = "scenarios/test_kip_1309.py::test_"
+BROKER = "brokers/transactions/test_transaction_liveness.py::test_"
+STORIES = "scenarios/drafts/test_kip_1309.py::test_"
 PAGE = "55-heartbeats-and-two-stores-kip-1309"
 OURS = "the page has no fields, no key and no errors, and 4.4.0 has no such request: they are our inference"
 
@@ -29,7 +29,7 @@ KIP = Kip(
             "0 turns heartbeats off. The producer sends the interval to the coordinator with InitProducerId.",
             MODELLED,
             "clients.transactions.producer_timers.timers",
-            test="clients/test_heartbeats.py::test_a_producer_beats_only_while_a_transaction_is_open",
+            test="clients/sending/test_heartbeats.py::test_a_producer_beats_only_while_a_transaction_is_open",
             note="where the request has it, and that it is logged, are our inference",
             page="55-heartbeats-and-two-stores-kip-1309",
             scenario="kip-1309-dead-writer",

@@ -13,9 +13,9 @@ PAGE = "50-transaction-sessions-kip-1310"
 SECOND_PAGE = "55-heartbeats-and-two-stores-kip-1309"
 # Threads, and the results of a producer's constructor and accessor.
 THIRD_PAGE = "52-threads-in-a-session-kip-1310"
-TESTS = "clients/test_transaction_session.py"
-THREADS = "clients/test_workers.py"
-PRODUCERS = "clients/test_session_producers.py"
+TESTS = "clients/sessions/test_transaction_session.py"
+THREADS = "clients/sessions/test_workers.py"
+PRODUCERS = "clients/sessions/test_session_producers.py"
 SHARE = "kip-1310-share-session"
 FINDINGS = (
     "studies/test_review_findings.py::"
@@ -28,7 +28,7 @@ API = (
         "InitProducerId, AddPartitionsToTxn, EndTxn and TxnHeartbeat carry identities, but no client type.",
         MODELLED,
         "messages.transactions.transactions.InitProducerId",
-        test="scenarios/test_session_plan.py::test_a_coordinator_cannot_tell_a_session_from_a_producer",
+        test="scenarios/sessions/test_session_plan.py::test_a_coordinator_cannot_tell_a_session_from_a_producer",
         page=THIRD_PAGE,
         scenario="kip-1310-mixed",
     ),
@@ -68,7 +68,7 @@ API = (
         MODELLED,
         "scenarios.applications.session_two_phase.INITIALIZES",
         "kip-1310-small-initialize",
-        "scenarios/test_session_two_phase.py::"
+        "scenarios/sessions/test_session_two_phase.py::"
         "test_which_recovery_of_a_session_survives_a_crash_at_every_point[initialize]",
         note="with keepPreparedTxn (not on the page) they agree: kip-1310-small-keeps (finding 1310-J)",
         page=SECOND_PAGE,
@@ -79,7 +79,7 @@ API = (
         MODELLED,
         f"{SESSION}.add_partitions",
         "kip-1310-add-partitions",
-        "scenarios/test_session_versions.py::test_what_the_application_names_is_added_before_anything_is_written",
+        "scenarios/sessions/test_session_versions.py::test_what_the_application_names_is_added_before_anything_is_written",
         note="no page says what it does under transaction version 2: a slot (session_adds)",
         page=SECOND_PAGE,
     ),
@@ -89,7 +89,7 @@ API = (
         MODELLED,
         "clients.transactions.transaction_manager.send_offsets",
         "kip-1310-streams-session",
-        "scenarios/test_sessions.py::test_the_session_sends_the_offsets_to_the_coordinator_of_the_group",
+        "scenarios/sessions/test_sessions.py::test_the_session_sends_the_offsets_to_the_coordinator_of_the_group",
         page=PAGE,
     ),
     Row(
@@ -98,7 +98,7 @@ API = (
         MODELLED,
         f"{SESSION}.add_share_acks",
         "kip-1310-sink-session",
-        "scenarios/test_sessions.py::test_the_session_sends_the_acknowledgements_to_the_leader_of_the_source",
+        "scenarios/sessions/test_sessions.py::test_the_session_sends_the_acknowledgements_to_the_leader_of_the_source",
         page=THIRD_PAGE,
     ),
     Row(
@@ -126,7 +126,7 @@ API = (
         "transaction.session.timeout.ms, bootstrap.servers, security.* and client.id.",
         SIMPLIFIED,
         "cluster.specs.session_config.parse",
-        test="cluster/test_session_config.py::test_a_bad_value_is_refused_in_one_sentence",
+        test="cluster/specs/test_session_config.py::test_a_bad_value_is_refused_in_one_sentence",
         note="bootstrap.servers, security.* and client.id are validated, but do not affect the model",
         page=SECOND_PAGE,
     ),
@@ -184,7 +184,7 @@ API = (
         "The page's own table 3.3 lists two requests that no client sends today.",
         MODELLED,
         "messages.transactions.liveness.TxnHeartbeat",
-        test="scenarios/test_session_plan.py::test_two_requests_of_the_table_are_new",
+        test="scenarios/sessions/test_session_plan.py::test_two_requests_of_the_table_are_new",
         page=THIRD_PAGE,
         scenario="kip-1310-heartbeat-by-hand",
     ),
@@ -214,7 +214,7 @@ API = (
         MODELLED,
         "clients.calling.staging_calls.acknowledge_transactionally",
         SHARE,
-        "scenarios/test_sessions.py::test_a_share_consumer_acknowledges_with_the_identity_of_the_session",
+        "scenarios/sessions/test_sessions.py::test_a_share_consumer_acknowledges_with_the_identity_of_the_session",
         page=PAGE,
     ),
 )
@@ -241,7 +241,7 @@ EXTRACTION = (
 
 
 USE_CASE = (
-    "scenarios/test_session_use_cases.py::"
+    "scenarios/sessions/test_session_use_cases.py::"
     "test_a_use_case_makes_these_calls_and_its_clients_send_these_requests[{}]"
 )
 
@@ -329,7 +329,7 @@ ARCHITECTURE = (
         "The picture shows the owner of each object, thread and connection in both designs.",
         MODELLED,
         "views.measures.ownership.picture",
-        test="views/test_ownership.py::test_a_session_takes_over_the_identity_and_leaves_the_accumulator",
+        test="views/measures/test_ownership.py::test_a_session_takes_over_the_identity_and_leaves_the_accumulator",
         page=PAGE,
         note="drawn from runs; the page's own drawings are not in its text",
         scenario="kip-1310-share-session",
@@ -339,7 +339,7 @@ ARCHITECTURE = (
         "The session sends what the TransactionManager sends today.",
         MODELLED,
         f"{SESSION}.SENDERS",
-        test="scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
+        test="scenarios/sessions/test_sessions.py::test_who_sends_what_is_the_pages_table",
         page=PAGE,
         note="coordinators are looked up without FindCoordinator; AddPartitionsToTxn and "
         "AddOffsetsToTxn only below version 2",
@@ -374,7 +374,7 @@ ARCHITECTURE = (
         "The table lists the ACLs that each request needs.",
         MODELLED,
         "brokers.authorizer.needs_of",
-        test="scenarios/test_session_plan.py::test_the_acls_of_the_page_are_those_that_requests_need",
+        test="scenarios/sessions/test_session_plan.py::test_the_acls_of_the_page_are_those_that_requests_need",
         note="the table lacks AddOffsetsToTxn and TxnOffsetCommit, which 3.3 lets a session send (findings 1310-G and T)",
         page=THIRD_PAGE,
         scenario="kip-1310-rights",
@@ -384,14 +384,14 @@ ARCHITECTURE = (
         "A session has one producer id and one epoch, no matter how many clients use it.",
         MODELLED,
         f"{BINDING}.bound_producers",
-        test="scenarios/test_session_plan.py::test_sharing_a_session_multiplies_no_identity",
+        test="scenarios/sessions/test_session_plan.py::test_sharing_a_session_multiplies_no_identity",
         page=THIRD_PAGE,
         scenario="kip-1310-share-session",
     ),
 )
 STORIES, TWO_PHASE = (
-    "scenarios/test_sessions.py::test_",
-    "scenarios/test_session_two_phase.py::test_",
+    "scenarios/sessions/test_sessions.py::test_",
+    "scenarios/sessions/test_session_two_phase.py::test_",
 )
 A_CRASH = f"{TWO_PHASE}which_recovery_of_a_session_survives_a_crash_at_every_point"
 TESTS_OF = {
@@ -401,7 +401,7 @@ TESTS_OF = {
     "next-epoch": f"{TESTS}::test_what_the_next_batch_of_a_bound_producer_carries_after_a_commit",
     "late-vote": f"{STORIES}a_late_vote_is_refused_with_the_epoch_that_is_over",
     "live-writer": f"{STORIES}a_resumed_session_commits_what_no_checkpoint_has",
-    "unnamed-partition": "scenarios/test_session_versions.py::"
+    "unnamed-partition": "scenarios/sessions/test_session_versions.py::"
     "test_a_partition_of_which_nobody_told_the_session_is_refused_and_the_offset_committed",
     "complete": f"{TWO_PHASE}a_resumed_session_completes_what_the_database_decided_or_is_not_allowed_to",
     "empty-commit": f"{TWO_PHASE}the_pages_order_commits_a_transaction_whose_record_is_in_no_log",

@@ -9,7 +9,10 @@ BINDING = "clients.sessions.binding"
 PAGE = "50-transaction-sessions-kip-1310"
 # Threads, and the results of a producer's constructor and accessor.
 THIRD_PAGE = "52-threads-in-a-session-kip-1310"
-CLIENT, PLAN = "clients/test_transaction_session.py", "scenarios/test_session_plan.py"
+CLIENT, PLAN = (
+    "clients/sessions/test_transaction_session.py",
+    "scenarios/sessions/test_session_plan.py",
+)
 # The function or class that a row of the test plan is about, if there is one.
 HANDLERS = {
     "Session Lifecycle": f"{SESSION}.next_request",

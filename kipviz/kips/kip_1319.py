@@ -25,7 +25,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.offset_topics.unknown_partitions",
             scenario="kip-1319-remade",
-            test="cluster/test_rights_by_id.py::test_the_id_is_resolved_then_the_right_is_asked_for_then_the_partition",
+            test="cluster/real/test_rights_by_id.py::test_the_id_is_resolved_then_the_right_is_asked_for_then_the_partition",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
@@ -36,7 +36,7 @@ KIP = Kip(
             handler="brokers.groups.group_coordinator.error_for_version",
             scenario="kip-1319-stale-v5",
             page="25-groups-in-a-transaction-kip-447-and-1319",
-            test="brokers/test_offset_topics.py::test_up_to_version_5_there_is_one_error_for_every_wrong_epoch",
+            test="brokers/groups/test_offset_topics.py::test_up_to_version_5_there_is_one_error_for_every_wrong_epoch",
         ),
         Row(
             "Broker-Side: error mapping, version 6",
@@ -44,7 +44,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.consumer_group.commit_checks",
             scenario="kip-1319-stale",
-            test="scenarios/test_stale_offsets.py::test_the_same_offsets_are_refused_in_the_words_of_their_version",
+            test="scenarios/shipped/test_stale_offsets.py::test_the_same_offsets_are_refused_in_the_words_of_their_version",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
@@ -53,7 +53,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.offset_fetches.on_offset_fetch",
             scenario="kip-1319-by-id",
-            test="brokers/test_offset_topics.py::test_the_id_is_kept_with_the_offset_also_when_it_came_by_name",
+            test="brokers/groups/test_offset_topics.py::test_the_id_is_kept_with_the_offset_also_when_it_came_by_name",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
@@ -62,7 +62,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.transactions.topic_ids.missing",
             scenario="kip-1319-by-id",
-            test="clients/test_topic_ids.py::test_the_first_commit_waits_for_the_id_and_the_second_does_not",
+            test="clients/sending/test_topic_ids.py::test_the_first_commit_waits_for_the_id_and_the_second_does_not",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
@@ -71,7 +71,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.transactions.topic_ids.build_request",
             scenario="kip-1319-remade-v5",
-            test="clients/test_topic_ids.py::test_a_request_is_built_by_ids_or_as_a_whole_by_names",
+            test="clients/sending/test_topic_ids.py::test_a_request_is_built_by_ids_or_as_a_whole_by_names",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
@@ -80,7 +80,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.transactions.topic_ids.build_request",
             scenario="kip-1319-remade-tv1",
-            test="clients/test_topic_ids.py::test_below_transaction_version_2_the_id_is_looked_up_and_not_sent",
+            test="clients/sending/test_topic_ids.py::test_below_transaction_version_2_the_id_is_looked_up_and_not_sent",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
@@ -89,7 +89,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.sending.producer.on_timer",
             scenario="kip-1319-remade",
-            test="clients/test_topic_ids.py::test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for",
+            test="clients/sending/test_topic_ids.py::test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for",
             note="a producer that waits for the id of a deleted topic can neither commit nor "
             "abort: found with this row (finding 1319-A)",
             page="25-groups-in-a-transaction-kip-447-and-1319",

@@ -15,7 +15,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.group_retention.is_counted_together",
             scenario="kip-211-idle-classic",
-            test="brokers/test_group_retention.py::test_of_an_empty_classic_group_everything_is_forgotten_at_once",
+            test="brokers/groups/test_group_retention.py::test_of_an_empty_classic_group_everything_is_forgotten_at_once",
             note="classic protocol; on a timed clock the period starts when the group becomes "
             "empty, without a clock it may end at any moment; the next check comes up to "
             "offsets.retention.check.interval.ms later",
@@ -27,7 +27,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.group_retention.timers",
             scenario="kip-211-idle-modern",
-            test="brokers/test_group_retention.py::test_of_a_group_of_kip_848_and_of_offsets_alone_each_offset_is_forgotten_by_itself",
+            test="brokers/groups/test_group_retention.py::test_of_a_group_of_kip_848_and_of_offsets_alone_each_offset_is_forgotten_by_itself",
             note="found by reading 4.4.0: KIP-848 does not store when a group became empty; we know of no issue",
             page="28-groups-that-change",
         ),
@@ -36,7 +36,7 @@ KIP = Kip(
             "Offsets do not expire while the group has members, no matter when they were committed.",
             MODELLED,
             handler="brokers.groups.group_retention.timers",
-            test="brokers/test_group_retention.py::test_a_group_with_members_keeps_its_offsets_and_so_does_one_that_nothing_expires_of",
+            test="brokers/groups/test_group_retention.py::test_a_group_with_members_keeps_its_offsets_and_so_does_one_that_nothing_expires_of",
             page="26-classic-groups",
             scenario="kip-211-forgotten",
         ),
@@ -47,7 +47,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.group_retention.on_timer",
             scenario="kip-211-forgotten",
-            test="brokers/test_group_retention.py::test_what_is_pending_stays_and_with_it_the_group",
+            test="brokers/groups/test_group_retention.py::test_what_is_pending_stays_and_with_it_the_group",
             page="26-classic-groups",
         ),
         Row(
@@ -56,7 +56,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.group_retention.on_timer",
             scenario="kip-211-unsubscribed",
-            test="brokers/test_group_retention.py::test_of_a_topic_that_nobody_subscribes_to_offsets_are_forgotten_and_the_group_stays",
+            test="brokers/groups/test_group_retention.py::test_of_a_topic_that_nobody_subscribes_to_offsets_are_forgotten_and_the_group_stays",
             page="28-groups-that-change",
         ),
         Row(
@@ -65,7 +65,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.group_administration.on_delete_groups",
             scenario="kip-229-deleted-in-flight",
-            test="brokers/test_group_administration.py::test_a_group_goes_with_its_offsets_also_with_those_of_an_open_transaction",
+            test="brokers/groups/test_group_administration.py::test_a_group_goes_with_its_offsets_also_with_those_of_an_open_transaction",
             page="26-classic-groups",
         ),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.kips.row import MODELLED, Kip, Row
 
-TESTS = "brokers/test_classic_static_members.py::"
+TESTS = "brokers/membership/test_classic_static_members.py::"
 KIP = Kip(
     345,
     "Introduce static membership protocol to reduce consumer rebalances",
@@ -55,7 +55,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_membership.on_leave_group",
             scenario="kip-345-removed",
-            test="brokers/test_group_administration.py::test_several_members_go_in_one_request_and_the_group_rebalances_once",
+            test="brokers/groups/test_group_administration.py::test_several_members_go_in_one_request_and_the_group_rebalances_once",
             page="26-classic-groups",
         ),
     ),

@@ -15,7 +15,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_membership.on_join_group",
             scenario="kip-62-rebalance",
-            test="brokers/test_classic_membership.py::test_a_second_member_waits_until_the_first_has_joined_again",
+            test="brokers/membership/test_classic_membership.py::test_a_second_member_waits_until_the_first_has_joined_again",
             page="26-classic-groups",
         ),
         Row(
@@ -24,7 +24,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_membership.on_sync_group",
             scenario="kip-62-rebalance",
-            test="brokers/test_classic_membership.py::test_the_assignment_is_valid_when_it_is_replicated",
+            test="brokers/membership/test_classic_membership.py::test_the_assignment_is_valid_when_it_is_replicated",
             page="26-classic-groups",
         ),
         Row(
@@ -34,7 +34,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_group.to",
             scenario="kip-62-rebalance",
-            test="brokers/test_classic_group.py::test_a_state_is_entered_from_its_predecessors_only",
+            test="brokers/membership/test_classic_group.py::test_a_state_is_entered_from_its_predecessors_only",
             page="26-classic-groups",
         ),
         Row(
@@ -43,7 +43,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_membership.on_heartbeat",
             scenario="kip-62-in-the-middle",
-            test="brokers/test_classic_membership.py::test_a_heartbeat_tells_that_the_group_rebalances",
+            test="brokers/membership/test_classic_membership.py::test_a_heartbeat_tells_that_the_group_rebalances",
             page="26-classic-groups",
         ),
         Row(
@@ -52,7 +52,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_membership.on_timer",
             scenario="kip-62-rebalance",
-            test="brokers/test_classic_membership.py::test_a_silent_member_is_taken_out_and_the_others_rebalance",
+            test="brokers/membership/test_classic_membership.py::test_a_silent_member_is_taken_out_and_the_others_rebalance",
             page="26-classic-groups",
         ),
         Row(
@@ -61,7 +61,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_membership.on_timer",
             scenario="kip-62-too-slow",
-            test="brokers/test_classic_membership.py::test_the_group_goes_on_without_who_does_not_join_in_time",
+            test="brokers/membership/test_classic_membership.py::test_the_group_goes_on_without_who_does_not_join_in_time",
             page="26-classic-groups",
         ),
         Row(
@@ -70,7 +70,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.groups.classic_consumer.on_missed_poll",
             scenario="kip-62-polls-too-late",
-            test="clients/test_late_polls.py::test_a_classic_consumer_says_goodbye_once_and_has_nothing_left_to_commit_in_its_name",
+            test="clients/groups/test_late_polls.py::test_a_classic_consumer_says_goodbye_once_and_has_nothing_left_to_commit_in_its_name",
             page="26-classic-groups",
         ),
         Row(
@@ -79,7 +79,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="clients.groups.assignors.ranges",
             scenario="kip-62-rebalance",
-            test="clients/test_classic_consumer.py::test_the_leader_gives_ranges_in_the_order_of_ids",
+            test="clients/groups/test_classic_consumer.py::test_the_leader_gives_ranges_in_the_order_of_ids",
             note="range, topic by topic, and cooperative-sticky; no racks. If members subscribe to "
             "different topics, Kafka may choose another of several equally even assignments",
             page="26-classic-groups",
@@ -91,7 +91,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_group.chosen_protocol",
             scenario="kip-429-cooperative",
-            test="clients/test_assignors.py::test_who_knows_no_assignor_that_all_know_is_not_let_in",
+            test="clients/groups/test_assignors.py::test_who_knows_no_assignor_that_all_know_is_not_let_in",
             page="26-classic-groups",
         ),
         Row(
@@ -100,7 +100,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.groups.classic_consumer.poll",
             scenario="kip-62-in-the-middle",
-            test="clients/test_classic_consumer.py::test_everything_is_given_up_before_joining_again",
+            test="clients/groups/test_classic_consumer.py::test_everything_is_given_up_before_joining_again",
             page="26-classic-groups",
         ),
         Row(
@@ -109,7 +109,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_membership.on_join_group",
             scenario="kip-62-rebalance",
-            test="brokers/test_classic_membership.py::test_who_has_no_name_gets_one_and_has_to_come_again",
+            test="brokers/membership/test_classic_membership.py::test_who_has_no_name_gets_one_and_has_to_come_again",
             page="26-classic-groups",
         ),
         Row(
@@ -118,7 +118,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_membership.on_delay",
             scenario="kip-62-rebalance",
-            test="brokers/test_classic_membership.py::test_an_empty_group_waits_once_more_when_somebody_else_has_joined",
+            test="brokers/membership/test_classic_membership.py::test_an_empty_group_waits_once_more_when_somebody_else_has_joined",
             page="26-classic-groups",
         ),
         Row(
@@ -128,7 +128,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_group.accepts",
             scenario="kip-389-full",
-            test="brokers/test_classic_group_size.py::test_between_two_generations_who_comes_last_is_out_although_it_was_a_member",
+            test="brokers/membership/test_classic_group_size.py::test_between_two_generations_who_comes_last_is_out_although_it_was_a_member",
             note="lowering the limit below the size of an existing group is not modelled",
             page="28-groups-that-change",
         ),
@@ -138,7 +138,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_group.load_group",
             scenario="kip-62-coordinator-gone",
-            test="brokers/test_classic_membership.py::test_a_new_coordinator_goes_on_from_the_last_generation_in_the_log",
+            test="brokers/membership/test_classic_membership.py::test_a_new_coordinator_goes_on_from_the_last_generation_in_the_log",
             page="26-classic-groups",
         ),
         Row(
@@ -148,7 +148,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.groups.assignors.cooperative",
             scenario="kip-429-cooperative",
-            test="clients/test_assignors.py::test_what_moves_is_given_up_first_and_given_in_the_next_generation",
+            test="clients/groups/test_assignors.py::test_what_moves_is_given_up_first_and_given_in_the_next_generation",
             page="26-classic-groups",
         ),
         Row(
@@ -157,7 +157,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.groups.classic_consumer.poll",
             scenario="kip-429-cooperative",
-            test="clients/test_cooperative_consumer.py::test_while_a_join_group_waits_a_cooperative_consumer_fetches_what_it_has",
+            test="clients/groups/test_cooperative_consumer.py::test_while_a_join_group_waits_a_cooperative_consumer_fetches_what_it_has",
             page="28-groups-that-change",
             note="a member has one connection to a broker that is both coordinator and leader, so "
             "a fetch there waits behind the JoinGroup",
@@ -168,7 +168,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.groups.kafka_consumer.restart",
             scenario="kip-429-two-bounces",
-            test="clients/test_cooperative_consumer.py::test_in_two_bounces_the_assignor_changes_first_and_what_is_given_up_after_that",
+            test="clients/groups/test_cooperative_consumer.py::test_in_two_bounces_the_assignor_changes_first_and_what_is_given_up_after_that",
             page="28-groups-that-change",
         ),
         Row(
@@ -177,7 +177,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.classic_group.supports",
             scenario="kip-429-one-bounce",
-            test="clients/test_cooperative_consumer.py::test_in_one_bounce_nobody_can_come_back",
+            test="clients/groups/test_cooperative_consumer.py::test_in_one_bounce_nobody_can_come_back",
             page="28-groups-that-change",
         ),
     ),

@@ -16,7 +16,7 @@ KIP = Kip(
             MODELLED,
             "brokers.transactions.administration.listing",
             "kip-664-fence",
-            "brokers/test_administration.py::test_a_list_has_what_passes_every_filter_and_never_the_dead",
+            "brokers/administration/test_administration.py::test_a_list_has_what_passes_every_filter_and_never_the_dead",
             note="the duration filter is used only on a timed clock",
             page="65-operators-and-symptoms",
         ),
@@ -27,7 +27,7 @@ KIP = Kip(
             MODELLED,
             "brokers.transactions.administration.on_describe_transactions",
             "kip-664-fence",
-            "brokers/test_administration.py::test_a_description_has_what_the_coordinator_knows",
+            "brokers/administration/test_administration.py::test_a_description_has_what_the_coordinator_knows",
             note="on a timed clock it returns how long ago the transaction began; where records "
             "have timestamps (stamps), the time itself",
             page="65-operators-and-symptoms",
@@ -38,7 +38,7 @@ KIP = Kip(
             SIMPLIFIED,
             "brokers.transactions.administration.on_describe_producers",
             "kip-664-abort-not-hanging",
-            "brokers/test_administration.py::"
+            "brokers/administration/test_administration.py::"
             "test_the_producers_of_a_log_are_told_with_what_they_have_open",
             note="only from the leader; the time of the last record only where records have timestamps (stamps)",
             page="65-operators-and-symptoms",
@@ -49,7 +49,7 @@ KIP = Kip(
             SIMPLIFIED,
             "clients.operators.admin.find_hanging",
             "kip-664-hanging",
-            "clients/test_admin.py::test_a_transaction_hangs_if_no_coordinator_will_end_it",
+            "clients/operators/test_admin.py::test_a_transaction_hangs_if_no_coordinator_will_end_it",
             note="without --max-transaction-timeout every open transaction is old enough; the "
             "option needs records with timestamps (stamps)",
             page="65-operators-and-symptoms",
@@ -61,7 +61,7 @@ KIP = Kip(
             MODELLED,
             "clients.operators.admin.abort_transaction",
             "kip-664-abort-not-hanging",
-            "clients/test_admin.py::"
+            "clients/operators/test_admin.py::"
             "test_a_transaction_is_aborted_with_the_epoch_of_the_log_and_as_of_version_0",
             page="65-operators-and-symptoms",
         ),
@@ -71,7 +71,7 @@ KIP = Kip(
             MODELLED,
             "clients.operators.admin.fence_producers",
             "kip-664-fence",
-            "clients/test_admin.py::test_fencing_gives_the_identity_that_nobody_has_now",
+            "clients/operators/test_admin.py::test_fencing_gives_the_identity_that_nobody_has_now",
             page="65-operators-and-symptoms",
         ),
         Row(
@@ -79,7 +79,7 @@ KIP = Kip(
             "A partition counts the transactions that have been open for longer than allowed.",
             MODELLED,
             "views.measures.metrics.Metrics",
-            test="views/test_late_transactions.py::"
+            test="views/measures/test_late_transactions.py::"
             "test_a_partition_is_late_when_its_oldest_transaction_is_open_too_long",
             note="on a timed clock; summed over all brokers",
             scenario="kip-664-late",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
-TESTS = "brokers/test_offsets_of_groups.py::test_"
+TESTS = "brokers/groups/test_offsets_of_groups.py::test_"
 PAGE = "28-groups-that-change"
 
 KIP = Kip(

@@ -15,7 +15,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.group_membership.on_consumer_group_heartbeat",
             scenario="kip-848-rebalance",
-            test="brokers/test_group_membership.py::test_a_member_joins_with_epoch_0_lives_by_heartbeats_and_leaves_with_epoch_minus_1",
+            test="brokers/membership/test_group_membership.py::test_a_member_joins_with_epoch_0_lives_by_heartbeats_and_leaves_with_epoch_minus_1",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
@@ -24,7 +24,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="brokers.membership.consumer_group.uniform",
             scenario="kip-848-rebalance",
-            test="brokers/test_consumer_group.py::test_partitions_are_shared_out_evenly_and_as_few_as_possible_move",
+            test="brokers/membership/test_consumer_group.py::test_partitions_are_shared_out_evenly_and_as_few_as_possible_move",
             note="only the uniform assignor, not range; computed in the heartbeat that needs it, "
             "not in the background",
             page="25-groups-in-a-transaction-kip-447-and-1319",
@@ -35,7 +35,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.assignment_interval.on_delay",
             scenario="kip-1263-interval",
-            test="brokers/test_group_membership.py::"
+            test="brokers/membership/test_group_membership.py::"
             "test_a_target_is_kept_for_the_assignment_interval_and_the_next_one_is_for_all_who_came",
             page="28-groups-that-change",
             note="without the setting the target is computed at once, and so it is by a new "
@@ -47,7 +47,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.consumer_group.reconcile",
             scenario="kip-848-rebalance",
-            test="brokers/test_consumer_group.py::test_a_partition_is_given_only_when_the_other_one_has_let_go",
+            test="brokers/membership/test_consumer_group.py::test_a_partition_is_given_only_when_the_other_one_has_let_go",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
@@ -56,7 +56,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.group_membership.on_timer",
             scenario="kip-848-rebalance",
-            test="brokers/test_group_membership.py::test_a_silent_member_is_taken_out_and_the_group_goes_on",
+            test="brokers/membership/test_group_membership.py::test_a_silent_member_is_taken_out_and_the_group_goes_on",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
@@ -66,7 +66,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.consumer_group.heartbeat_check",
             scenario="kip-447-zombie",
-            test="brokers/test_consumer_group.py::test_a_heartbeat_has_the_member_s_epoch_or_the_one_before_it",
+            test="brokers/membership/test_consumer_group.py::test_a_heartbeat_has_the_member_s_epoch_or_the_one_before_it",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
@@ -85,7 +85,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.groups.group_consumer.on_missed_poll",
             scenario="kip-848-polls-too-late",
-            test="clients/test_late_polls.py::test_a_member_of_kip_848_says_epoch_minus_1_and_does_not_wait_for_the_answer",
+            test="clients/groups/test_late_polls.py::test_a_member_of_kip_848_says_epoch_minus_1_and_does_not_wait_for_the_answer",
             page="26-classic-groups",
         ),
         Row(
@@ -94,7 +94,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.group_administration.on_consumer_group_describe",
             scenario="kip-345-removed",
-            test="brokers/test_group_administration.py::test_a_group_of_kip_848_is_stable_when_every_member_is_where_it_is_to_be",
+            test="brokers/groups/test_group_administration.py::test_a_group_of_kip_848_is_stable_when_every_member_is_where_it_is_to_be",
             page="26-classic-groups",
         ),
         Row(
@@ -104,7 +104,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.several_groups.on_several_groups",
             scenario="kip-229-several",
-            test="brokers/test_several_groups.py::test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the_last",
+            test="brokers/groups/test_several_groups.py::test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the_last",
             page="28-groups-that-change",
             note="so does OffsetFetch (KIP-709); the calls about share group offsets name one group",
         ),
@@ -115,7 +115,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.static_members.instance_check",
             scenario="kip-848-static",
-            test="brokers/test_static_members.py::test_who_is_back_takes_its_place_under_a_new_id_and_the_group_stays_at_its_epoch",
+            test="brokers/membership/test_static_members.py::test_who_is_back_takes_its_place_under_a_new_id_and_the_group_stays_at_its_epoch",
             page="26-classic-groups",
         ),
         Row(
@@ -125,7 +125,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.consumer_group.commit_checks",
             scenario="kip-848-two-of-one",
-            test="brokers/test_static_members.py::test_offsets_are_checked_by_the_member_s_id_and_not_by_its_name",
+            test="brokers/membership/test_static_members.py::test_offsets_are_checked_by_the_member_s_id_and_not_by_its_name",
             page="28-groups-that-change",
             note="only heartbeats get FENCED_INSTANCE_ID; in the classic protocol offset commits "
             "get it, too (KIP-345)",
@@ -137,7 +137,7 @@ KIP = Kip(
             handler="brokers.membership.group_membership.on_consumer_group_heartbeat",
             scenario="kip-848-full",
             page="28-groups-that-change",
-            test="brokers/test_group_membership.py::"
+            test="brokers/membership/test_group_membership.py::"
             "test_a_full_group_takes_nobody_in_and_keeps_whom_it_has_also_by_a_static_name",
             note="a broker setting; since KAFKA-20601 a static member keeps its place by its "
             "instance id, which group.max.size of the classic protocol does not support "
@@ -149,7 +149,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.subscriptions.is_new",
             scenario="kip-211-unsubscribed",
-            test="brokers/test_subscriptions.py::test_another_subscription_brings_the_group_to_its_next_epoch_and_the_same_one_does_not",
+            test="brokers/membership/test_subscriptions.py::test_another_subscription_brings_the_group_to_its_next_epoch_and_the_same_one_does_not",
             page="28-groups-that-change",
         ),
         Row(
@@ -158,7 +158,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="brokers.membership.subscriptions.regex_records",
             scenario="kip-848-regex",
-            test="brokers/test_subscriptions.py::test_an_expression_stands_for_the_topics_whose_whole_name_it_matches",
+            test="brokers/membership/test_subscriptions.py::test_an_expression_stands_for_the_topics_whose_whole_name_it_matches",
             note="resolved in the heartbeat that sends it or that finds other topics, where Kafka "
             "does it in the background; topics that the member may not describe are not left "
             "out",
@@ -170,7 +170,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.subscriptions.record_of",
             scenario="kip-848-racks",
-            test="brokers/test_subscriptions.py::test_a_rack_is_kept_with_the_subscription_and_another_one_is_no_new_epoch",
+            test="brokers/membership/test_subscriptions.py::test_a_rack_is_kept_with_the_subscription_and_another_one_is_no_new_epoch",
             page="28-groups-that-change",
             note="no assignor of 4.4 uses it; not modelled: replicas that move to other racks bump "
             "the group epoch (KIP-1101), and a consumer fetches from the closest replica "

@@ -15,7 +15,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.logs.partition_leader.on_produce",
             scenario="kip-1289-group-commit",
-            test="brokers/test_partition_leader.py::test_the_first_batch_of_a_transaction_waits_until_the_partition_is_enlisted",
+            test="brokers/logs/test_partition_leader.py::test_the_first_batch_of_a_transaction_waits_until_the_partition_is_enlisted",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -24,7 +24,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_end_txn",
             scenario="kip-1289-group-commit",
-            test="brokers/test_transaction_coordinator.py::test_a_commit_is_answered_with_the_next_identity_before_any_marker_is_written",
+            test="brokers/transactions/test_transaction_coordinator.py::test_a_commit_is_answered_with_the_next_identity_before_any_marker_is_written",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -32,7 +32,7 @@ KIP = Kip(
             "A marker invalidates an earlier confirmation by the coordinator.",
             MODELLED,
             handler="brokers.logs.partition_leader.on_enlisted",
-            test="brokers/test_partition_leader.py::test_a_yes_that_comes_after_the_abort_marker_is_too_late",
+            test="brokers/logs/test_partition_leader.py::test_a_yes_that_comes_after_the_abort_marker_is_too_late",
             page="20-requests-that-arrive-late-kip-890",
             scenario="kip-890-hanging",
         ),
@@ -41,7 +41,7 @@ KIP = Kip(
             "A successful verification becomes invalid with a marker, even if a later one has the same epoch.",
             MODELLED,
             handler="brokers.logs.add_to_transaction.number_question",
-            test="brokers/test_verification.py::test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it",
+            test="brokers/logs/test_verification.py::test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it",
             page="20-requests-that-arrive-late-kip-890",
             scenario="kip-890-late-record",
         ),
@@ -50,7 +50,7 @@ KIP = Kip(
             "A broker asks a coordinator about the transactions of several producers in one request.",
             MODELLED,
             handler="brokers.logs.add_partitions_manager.on_answered",
-            test="cluster/test_asked_together.py::test_what_waits_for_a_broker_goes_out_in_one_request_when_it_has_answered",
+            test="cluster/topics/test_asked_together.py::test_what_waits_for_a_broker_goes_out_in_one_request_when_it_has_answered",
             scenario="kip-890-asked-together",
             page="16-what-a-sender-sends",
             note="only with asks_together; in every other story each waiting request is sent on its own",
@@ -61,7 +61,7 @@ KIP = Kip(
             "the new request replaces the waiting one.",
             MODELLED,
             handler="brokers.logs.add_partitions_manager.on_question",
-            test="brokers/test_add_partitions_manager.py::test_of_two_questions_that_wait_about_one_name_one_makes_room",
+            test="brokers/transactions/test_add_partitions_manager.py::test_of_two_questions_that_wait_about_one_name_one_makes_room",
             scenario="kip-890-asked-together",
             page="16-what-a-sender-sends",
         ),
@@ -71,7 +71,7 @@ KIP = Kip(
             "verifying it (VerificationStateEntry).",
             MODELLED,
             handler="brokers.logs.partition_log.check_client_batch",
-            test="brokers/test_lowest_sequence.py::"
+            test="brokers/logs/test_lowest_sequence.py::"
             "test_what_comes_behind_a_batch_that_was_verified_in_vain_does_not_go_first",
             note="the entry lasts until a batch of the producer or a marker is appended; it does "
             "not expire, and is lost with the leadership. Without remembers_verifications an "
@@ -85,7 +85,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_append.answer_add",
             scenario="kip-890-hanging",
-            test="brokers/test_older_transaction_versions.py::test_who_asks_whether_a_partition_was_added_changes_nothing",
+            test="brokers/transactions/test_older_transaction_versions.py::test_who_asks_whether_a_partition_was_added_changes_nothing",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -95,7 +95,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.logs.partition_log.check_client_batch",
             scenario="pain-order-of-checks",
-            test="brokers/test_partition_log.py::test_before_kafka_19690_a_log_asks_for_the_verification_first",
+            test="brokers/logs/test_partition_log.py::test_before_kafka_19690_a_log_asks_for_the_verification_first",
             page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
@@ -105,7 +105,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_metadata.record_of",
             scenario="kip-890-overflow",
-            test="brokers/test_transaction_metadata.py::test_at_the_last_epoch_the_next_producer_id_is_taken_at_prepare_and_used_at_completion",
+            test="brokers/transactions/test_transaction_metadata.py::test_at_the_last_epoch_the_next_producer_id_is_taken_at_prepare_and_used_at_completion",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -114,7 +114,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_checks.verify_checks",
             scenario="kip-890-hanging",
-            test="brokers/test_verification.py::test_a_leader_asks_whether_the_client_has_added_its_partition",
+            test="brokers/logs/test_verification.py::test_a_leader_asks_whether_the_client_has_added_its_partition",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -123,7 +123,7 @@ KIP = Kip(
             MODELLED,
             handler="cluster.turn.Turn.lose",
             scenario="kip-890-hanging",
-            test="scenarios/test_kip_890.py::test_a_late_batch_hangs_only_where_nobody_is_asked",
+            test="scenarios/shipped/test_kip_890.py::test_a_late_batch_hangs_only_where_nobody_is_asked",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -132,7 +132,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_checks.end_txn_checks_below_5",
             scenario="kip-890-late-commit",
-            test="scenarios/test_kip_890.py::test_a_late_commit_ends_the_next_transaction_only_where_both_have_one_epoch",
+            test="scenarios/shipped/test_kip_890.py::test_a_late_commit_ends_the_next_transaction_only_where_both_have_one_epoch",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -142,7 +142,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.logs.partition_log.append",
             scenario="kip-890-late-record",
-            test="scenarios/test_kip_890.py::test_a_late_record_is_committed_with_the_next_transaction_where_nobody_is_asked",
+            test="scenarios/shipped/test_kip_890.py::test_a_late_record_is_committed_with_the_next_transaction_where_nobody_is_asked",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -152,7 +152,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_metadata.is_end_txn_retry",
             scenario="kip-890-too-late",
-            test="scenarios/test_kip_890.py::test_a_commit_after_the_time_out_is_never_a_success",
+            test="scenarios/shipped/test_kip_890.py::test_a_commit_after_the_time_out_is_never_a_success",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -162,7 +162,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.sending.producer.note_features",
             scenario="kip-890-upgrade",
-            test="clients/test_older_transaction_versions.py::test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_epoch",
+            test="clients/transactions/test_older_transaction_versions.py::test_the_version_changes_between_two_transactions_and_the_way_up_bumps_the_epoch",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -172,7 +172,7 @@ KIP = Kip(
             MODELLED,
             handler="cluster.dispatch.broker_response",
             scenario="kip-890-rolling",
-            test="scenarios/test_rolling.py::test_a_late_batch_hangs_until_leader_and_coordinator_both_verify",
+            test="scenarios/shipped/test_rolling.py::test_a_late_batch_hangs_until_leader_and_coordinator_both_verify",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -182,7 +182,7 @@ KIP = Kip(
             MODELLED,
             handler="cluster.operating.why_not_registered",
             scenario="kip-890-rolling-to-2",
-            test="scenarios/test_rolling.py::test_a_transaction_ends_in_the_version_it_began_in_though_every_broker_is_new",
+            test="scenarios/shipped/test_rolling.py::test_a_transaction_ends_in_the_version_it_began_in_though_every_broker_is_new",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -191,7 +191,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.logs.replication.of_marker",
             scenario="kip-890-late-marker",
-            test="scenarios/test_late_and_restored.py::test_a_late_marker_commits_what_is_to_be_aborted_below_version_2_only",
+            test="scenarios/kip_1289/test_late_and_restored.py::test_a_late_marker_commits_what_is_to_be_aborted_below_version_2_only",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -200,7 +200,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_end_txn",
             scenario="kip-890-empty-abort",
-            test="scenarios/test_late_and_restored.py::test_an_abort_of_nothing_is_told_to_come_back_and_fences_nobody",
+            test="scenarios/kip_1289/test_late_and_restored.py::test_an_abort_of_nothing_is_told_to_come_back_and_fences_nobody",
             page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
@@ -209,7 +209,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_end_txn",
             scenario="kip-890-zombie-aborts",
-            test="scenarios/test_late_and_restored.py::test_a_success_proves_no_ownership",
+            test="scenarios/kip_1289/test_late_and_restored.py::test_a_success_proves_no_ownership",
             page="15-producer-ids-and-epochs-kip-98",
         ),
     ),

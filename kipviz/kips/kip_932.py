@@ -16,7 +16,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_lock_expiry",
             scenario="kip-1289-lock-expiry",
-            test="brokers/test_share_partition_leader.py::test_two_acquisitions_never_share_a_lock",
+            test="brokers/share_leaders/test_share_partition_leader.py::test_two_acquisitions_never_share_a_lock",
             page="40-share-groups-in-a-transaction-kip-1289",
         ),
         Row(
@@ -24,7 +24,7 @@ KIP = Kip(
             "ACCEPT, RELEASE, REJECT and gaps each lead to their own state. One write carries them all.",
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_share_acknowledge",
-            test="brokers/test_share_partition_leader.py::test_each_type_becomes_what_it_says_and_one_write_carries_them_all",
+            test="brokers/share_leaders/test_share_partition_leader.py::test_each_type_becomes_what_it_says_and_one_write_carries_them_all",
             page="30-share-groups-kip-932",
             scenario="kip-932-release-order",
         ),
@@ -33,7 +33,7 @@ KIP = Kip(
             "The leader applies all acknowledgement batches of a partition, or none of them.",
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_share_acknowledge",
-            test="brokers/test_share_partition_leader.py::test_all_batches_of_a_request_are_taken_or_none",
+            test="brokers/share_leaders/test_share_partition_leader.py::test_all_batches_of_a_request_are_taken_or_none",
             page="30-share-groups-kip-932",
             scenario="kip-932-release-order",
         ),
@@ -42,7 +42,7 @@ KIP = Kip(
             "A batch with an unknown type, or out of order, gets INVALID_REQUEST for its partition.",
             MODELLED,
             handler="brokers.share_leaders.share_validation.form_checks",
-            test="brokers/test_share_partition_leader.py::test_malformed_acknowledgements_are_an_invalid_request_of_their_partition",
+            test="brokers/share_leaders/test_share_partition_leader.py::test_malformed_acknowledgements_are_an_invalid_request_of_their_partition",
             page="30-share-groups-kip-932",
             scenario="kip-932-release-order",
         ),
@@ -51,7 +51,7 @@ KIP = Kip(
             "At level 0 a broker rejects every request of the share protocol. Level 1 enables share groups.",
             MODELLED,
             handler="cluster.admission.admit",
-            test="cluster/test_share_versions.py::test_without_share_groups_a_request_about_them_is_refused_before_any_right_is_asked",
+            test="cluster/members/test_share_versions.py::test_without_share_groups_a_request_about_them_is_refused_before_any_right_is_asked",
             note="a spec selects 0 or 1 (share_version); levels 2 and 3 are in the rows of KIP-1191 and KIP-1289",
             page="35-share-groups-in-operation",
         ),
@@ -60,7 +60,7 @@ KIP = Kip(
             "A record whose delivery fails at the delivery count limit is archived.",
             MODELLED,
             handler="brokers.share_leaders.share_partition",
-            test="brokers/test_share_partition_leader.py::test_a_release_at_the_limit_archives",
+            test="brokers/share_leaders/test_share_partition_leader.py::test_a_release_at_the_limit_archives",
             page="35-share-groups-in-operation",
             scenario="pain-vanished",
         ),
@@ -69,7 +69,7 @@ KIP = Kip(
             "The requests of one member to one broker carry a share session epoch.",
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_share_fetch",
-            test="brokers/test_share_partition_leader.py::test_the_session_machine",
+            test="brokers/share_leaders/test_share_partition_leader.py::test_the_session_machine",
             page="30-share-groups-kip-932",
             scenario="kip-932-close",
         ),
@@ -79,7 +79,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_coordinators.share_coordinator.on_write",
             scenario="kip-932-leader-change",
-            test="brokers/test_share_coordinator.py::test_a_write_cannot_move_the_start_offset_back_nor_undo_a_higher_state",
+            test="brokers/share_coordinators/test_share_coordinator.py::test_a_write_cannot_move_the_start_offset_back_nor_undo_a_higher_state",
             page="30-share-groups-kip-932",
         ),
         Row(
@@ -87,7 +87,7 @@ KIP = Kip(
             "The share coordinator fences an older leader and an older state epoch.",
             MODELLED,
             handler="brokers.share_coordinators.share_coordinator.on_read",
-            test="brokers/test_share_coordinator.py::test_an_older_leader_and_an_older_state_epoch_are_fenced",
+            test="brokers/share_coordinators/test_share_coordinator.py::test_an_older_leader_and_an_older_state_epoch_are_fenced",
             page="30-share-groups-kip-932",
             scenario="kip-932-reset-fences",
         ),
@@ -96,7 +96,7 @@ KIP = Kip(
             "In explicit mode the application has to acknowledge every record before the next poll().",
             MODELLED,
             handler="clients.shares.share_throws.why_no_poll",
-            test="clients/test_share_consumer.py::test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_poll",
+            test="clients/shares/test_share_consumer.py::test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_poll",
             page="35-share-groups-in-operation",
             scenario="pain-modes",
         ),
@@ -163,7 +163,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_leaders.share_partition.drop_state",
             scenario="kip-932-leader-change",
-            test="brokers/test_share_partition_leader.py::"
+            test="brokers/share_leaders/test_share_partition_leader.py::"
             "test_a_write_that_is_under_way_when_the_leadership_is_lost_still_gets_its_answer",
             page="30-share-groups-kip-932",
             note="EMPTY and FAILED begin and end in one step here, because nothing can happen in between",
@@ -175,7 +175,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_share_acknowledge",
             scenario="kip-932-close",
-            test="cluster/test_share_sessions_end.py::test_a_member_keeps_its_records_unless_its_session_is_closed",
+            test="cluster/members/test_share_sessions_end.py::test_a_member_keeps_its_records_unless_its_session_is_closed",
             page="30-share-groups-kip-932",
         ),
         Row(
@@ -192,7 +192,7 @@ KIP = Kip(
             "It decides where a group without a durable start offset begins: earliest, latest or by_duration.",
             MODELLED,
             handler="brokers.share_leaders.share_writes.on_answer",
-            test="brokers/test_share_log_start.py::"
+            test="brokers/share_leaders/test_share_log_start.py::"
             "test_a_group_that_begins_by_duration_begins_at_the_first_record_that_is_young_enough",
             note="if no record is recent enough there is no start offset: the fetch fails until there is one",
             scenario="kip-932-latest-skips",
@@ -205,7 +205,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_leaders.share_partition.log_start_moved",
             scenario="kip-932-deleted-held",
-            test="brokers/test_share_log_start.py::"
+            test="brokers/share_leaders/test_share_log_start.py::"
             "test_who_reads_in_front_of_it_is_answered_with_nothing_and_no_error",
             note="the fault budget delete_records deletes one batch at a time, like retention or DeleteRecords",
             page="35-share-groups-in-operation",
@@ -217,7 +217,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_leaders.share_partition.advance_start",
             scenario="kip-932-deleted-held",
-            test="brokers/test_share_log_start.py::"
+            test="brokers/share_leaders/test_share_log_start.py::"
             "test_a_held_record_behind_the_log_s_start_keeps_the_start_offset_where_it_is",
             note="Kafka's start offset goes back for one empty fetch if everything in memory is "
             "before the log start offset",
@@ -237,7 +237,7 @@ KIP = Kip(
             "batch_optimized acquires whole batches of the log; record_limit acquires no more records than requested.",
             MODELLED,
             handler="brokers.share_leaders.share_acquiring.catch_records",
-            test="brokers/test_share_groups_shipped.py::test_a_strict_limit_leaves_the_rest_of_the_log_batch_free",
+            test="brokers/share_groups/test_share_groups_shipped.py::test_a_strict_limit_leaves_the_rest_of_the_log_batch_free",
             scenario="kip-932-acquire-mode",
             page="35-share-groups-in-operation",
         ),
@@ -247,7 +247,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.share_administration.on_describe_share_group_offsets",
             scenario="kip-932-reset",
-            test="brokers/test_share_administration.py::test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it",
+            test="brokers/share_groups/test_share_administration.py::test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it",
             note="the end is looked up at once, without ListOffsets",
             page="30-share-groups-kip-932",
         ),
@@ -256,7 +256,7 @@ KIP = Kip(
             "The callback receives the results of acknowledgements in a later call.",
             MODELLED,
             handler="clients.shares.share_consumer.commit_async",
-            test="clients/test_share_consumer_calls.py::test_the_callback_is_told_in_the_next_call_what_became_of_the_records",
+            test="clients/shares/test_share_consumer_calls.py::test_the_callback_is_told_in_the_next_call_what_became_of_the_records",
             note="wakeup() and the timeout of poll() are not modelled",
             scenario="kip-932-commit-async",
             page="35-share-groups-in-operation",
@@ -267,7 +267,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.membership.share_membership.on_share_group_heartbeat",
             scenario="kip-932-members",
-            test="brokers/test_share_membership.py::test_partitions_are_spread_and_with_more_members_several_share_one",
+            test="brokers/membership/test_share_membership.py::test_partitions_are_spread_and_with_more_members_several_share_one",
             note="one topic",
             page="35-share-groups-in-operation",
         ),
@@ -277,7 +277,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_leaders.share_sessions.keep_waiting",
             scenario="kip-932-no-room",
-            test="brokers/test_share_partition_leader.py::test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member",
+            test="brokers/share_leaders/test_share_partition_leader.py::test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member",
             note="rejected when its MaxWaitMs is over; whether there is room by then is not checked",
             page="35-share-groups-in-operation",
         ),
@@ -287,7 +287,7 @@ KIP = Kip(
             "is the group epoch.",
             MODELLED,
             handler="brokers.share_coordinators.share_coordinator.on_initialize",
-            test="brokers/test_share_membership.py::test_a_partition_is_assigned_once_its_state_is_there",
+            test="brokers/membership/test_share_membership.py::test_a_partition_is_assigned_once_its_state_is_there",
             page="35-share-groups-in-operation",
             scenario="kip-932-members",
             note="in 4.4.0 a repeated request creates the state again; later code leaves it "
@@ -299,7 +299,7 @@ KIP = Kip(
             "at the leaders remain.",
             MODELLED,
             handler="brokers.membership.share_membership.on_timer",
-            test="cluster/test_share_members.py::test_the_coordinator_takes_a_member_out_and_its_locks_stay",
+            test="cluster/members/test_share_members.py::test_the_coordinator_takes_a_member_out_and_its_locks_stay",
             page="35-share-groups-in-operation",
             scenario="kip-932-members",
         ),
@@ -309,7 +309,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.share_administration.on_alter_share_group_offsets",
             scenario="kip-932-reset",
-            test="brokers/test_share_administration.py::test_a_reset_makes_the_state_anew_under_the_groups_epoch_and_answers_at_the_end",
+            test="brokers/share_groups/test_share_administration.py::test_a_reset_makes_the_state_anew_under_the_groups_epoch_and_answers_at_the_end",
             page="30-share-groups-kip-932",
             note="in 4.4.0 the group epoch is not bumped, although the KIP says so; later code bumps it",
         ),
@@ -320,7 +320,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_state_answered",
             scenario="kip-932-reset-fences",
-            test="brokers/test_share_write_failures.py::"
+            test="brokers/share_leaders/test_share_write_failures.py::"
             "test_a_write_that_is_refused_so_drops_the_share_partition",
             page="30-share-groups-kip-932",
         ),
@@ -330,7 +330,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.share_administration.on_describe_share_group_offsets",
             scenario="kip-932-reset",
-            test="brokers/test_share_administration.py::test_without_partitions_all_that_the_group_has_are_described",
+            test="brokers/share_groups/test_share_administration.py::test_without_partitions_all_that_the_group_has_are_described",
             page="30-share-groups-kip-932",
         ),
         Row(
@@ -338,7 +338,7 @@ KIP = Kip(
             "An operator deletes a group's start offsets for a topic.",
             MODELLED,
             handler="brokers.groups.share_administration.on_delete_share_group_offsets",
-            test="brokers/test_share_administration.py::test_deleting_a_topics_offsets_is_noted_first_and_done_when_every_state_is_gone",
+            test="brokers/share_groups/test_share_administration.py::test_deleting_a_topics_offsets_is_noted_first_and_done_when_every_state_is_gone",
             page="35-share-groups-in-operation",
             scenario="kip-932-forget-topic",
         ),
@@ -348,7 +348,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.share_administration.on_delete_groups",
             scenario="kip-932-delete-group",
-            test="brokers/test_share_administration.py::test_a_group_is_deleted_after_its_states",
+            test="brokers/share_groups/test_share_administration.py::test_a_group_is_deleted_after_its_states",
             page="30-share-groups-kip-932",
         ),
         Row(
@@ -357,7 +357,7 @@ KIP = Kip(
             "list it as initialized.",
             MODELLED,
             handler="brokers.share_coordinators.share_state_maintenance.on_topic_deleted",
-            test="brokers/test_deleted_topics.py::"
+            test="brokers/administration/test_deleted_topics.py::"
             "test_the_state_of_a_topic_s_share_partitions_is_deleted_whichever_group_they_are_of",
             note="whether a transactional acknowledgement (KIP-1289) is pending is not checked: our inference",
             scenario="kip-932-topic-deleted",
@@ -369,7 +369,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_coordinators.share_coordinator.on_write",
             scenario="kip-932-delete-undone",
-            test="scenarios/test_kip_932_operator.py::test_a_leader_that_outlives_a_deletion_takes_it_back",
+            test="scenarios/shipped/test_kip_932_operator.py::test_a_leader_that_outlives_a_deletion_takes_it_back",
             page="35-share-groups-in-operation",
         ),
         Row(
@@ -378,7 +378,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.group_kinds.why_not_shared",
             scenario="kip-932-name-taken",
-            test="brokers/test_group_kinds.py::"
+            test="brokers/groups/test_group_kinds.py::"
             "test_a_regular_group_s_id_and_that_of_its_offsets_alone_take_no_share_member",
             page="35-share-groups-in-operation",
         ),
@@ -388,7 +388,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.group_kinds.why_not_shared",
             scenario="kip-932-name-taken",
-            test="brokers/test_group_kinds.py::"
+            test="brokers/groups/test_group_kinds.py::"
             "test_a_share_group_s_id_takes_neither_members_nor_offsets_of_a_regular_group",
             page="35-share-groups-in-operation",
         ),
@@ -397,7 +397,7 @@ KIP = Kip(
             "An operator lists the members of a group, or of several groups.",
             MODELLED,
             handler="brokers.groups.share_administration.on_share_group_describe",
-            test="brokers/test_share_administration.py::test_a_group_is_described_with_its_members",
+            test="brokers/share_groups/test_share_administration.py::test_a_group_is_described_with_its_members",
             page="30-share-groups-kip-932",
             scenario="kip-932-delete-group",
         ),
@@ -406,7 +406,7 @@ KIP = Kip(
             "Records that snapshots have replaced are deleted. The state does not change.",
             MODELLED,
             handler="brokers.share_coordinators.share_state_maintenance.on_timer",
-            test="brokers/test_share_upkeep.py::test_what_snapshots_have_replaced_is_deleted",
+            test="brokers/share_coordinators/test_share_upkeep.py::test_what_snapshots_have_replaced_is_deleted",
             note="with state_upkeep; the job may run at any moment",
             page="30-share-groups-kip-932",
             scenario="kip-1289-small-pruned",
@@ -416,7 +416,7 @@ KIP = Kip(
             "A share-partition that has not been written for a long time gets a snapshot that repeats its state.",
             MODELLED,
             handler="brokers.share_coordinators.share_state_maintenance.on_timer",
-            test="brokers/test_share_upkeep.py::"
+            test="brokers/share_coordinators/test_share_upkeep.py::"
             "test_a_cold_snapshot_repeats_the_state_and_is_not_made_where_nothing_is_new",
             note="with state_upkeep; the job may run at any moment",
             page="30-share-groups-kip-932",
@@ -428,7 +428,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_fetch_further",
             scenario="kip-932-several-partitions",
-            test="cluster/test_several_partitions.py::test_every_record_of_every_partition_is_delivered_once",
+            test="cluster/topics/test_several_partitions.py::test_every_record_of_every_partition_is_delivered_once",
             page="30-share-groups-kip-932",
             note="without by_session: here the client asks one broker after the other, and stops "
             "at the first partition that has records",
@@ -439,7 +439,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_leaders.share_fetching.on_share_fetch",
             scenario="kip-932-one-answer",
-            test="brokers/test_share_fetching.py::"
+            test="brokers/share_leaders/test_share_fetching.py::"
             "test_one_answer_has_records_of_every_partition_and_no_more_than_were_asked_for",
             page="35-share-groups-in-operation",
             note="only with by_session; sizes in bytes, and how they are divided, are not modelled",
@@ -449,7 +449,7 @@ KIP = Kip(
             "commitSync() sends the acknowledgements for all partitions of a broker in one request.",
             MODELLED,
             handler="brokers.share_leaders.share_fetching.on_share_acknowledge",
-            test="cluster/test_session_fetches.py::"
+            test="cluster/network/test_session_fetches.py::"
             "test_commit_sync_accepts_what_is_in_hand_with_one_request_to_each_broker",
             scenario="kip-932-several-partitions",
             page="30-share-groups-kip-932",
@@ -461,7 +461,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_leaders.share_fetching.answer_fetches",
             scenario="kip-932-one-answer",
-            test="brokers/test_share_fetching.py::"
+            test="brokers/share_leaders/test_share_fetching.py::"
             "test_acknowledgements_of_several_partitions_have_an_answer_each",
             page="35-share-groups-in-operation",
         ),
@@ -471,7 +471,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.share_leaders.share_fetching.answer_fetches",
             scenario="kip-932-one-answer",
-            test="brokers/test_share_fetching.py::test_a_partition_that_cannot_be_loaded_is_an_error_of_its_own",
+            test="brokers/share_leaders/test_share_fetching.py::test_a_partition_that_cannot_be_loaded_is_an_error_of_its_own",
             page="35-share-groups-in-operation",
         ),
     ),

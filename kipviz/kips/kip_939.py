@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kipviz.kips.row import MODELLED, Kip, Row
 
-PRODUCER = "clients/test_two_phase_producer.py::test_"
-BROKER = "brokers/test_two_phase.py::test_"
+PRODUCER = "clients/transactions/test_two_phase_producer.py::test_"
+BROKER = "brokers/transactions/test_two_phase.py::test_"
 PAGE = "60-commit-with-a-database-kip-939"
-STORES = "scenarios/test_kip_939.py::test_"
+STORES = "scenarios/drafts/test_kip_939.py::test_"
 
 KIP = Kip(
     939,
@@ -149,7 +149,7 @@ KIP = Kip(
             MODELLED,
             "brokers.transactions.administration.on_describe_transactions",
             "kip-994-who-takes-long",
-            "brokers/test_administration.py::test_where_records_carry_their_time_an_operator_is_told_it",
+            "brokers/administration/test_administration.py::test_where_records_carry_their_time_an_operator_is_told_it",
             note="on a timed clock",
             page="65-operators-and-symptoms",
         ),
@@ -179,7 +179,7 @@ KIP = Kip(
             MODELLED,
             "clients.transactions.external_database.take_over_rows",
             "kip-939-two-at-once",
-            "clients/test_shared_database.py::test_two_transactions_of_one_database_have_a_state_each",
+            "clients/transactions/test_shared_database.py::test_two_transactions_of_one_database_have_a_state_each",
             note="that the database has a place for each transactional id is our inference",
             page=PAGE,
         ),
@@ -189,7 +189,7 @@ KIP = Kip(
             MODELLED,
             "clients.transactions.external_database.why_stale",
             "kip-939-database-fences",
-            "clients/test_shared_database.py::"
+            "clients/transactions/test_shared_database.py::"
             "test_whom_kafka_has_fenced_the_database_refuses_if_it_knows_its_writer",
             note="our inference",
             page="60-commit-with-a-database-kip-939",
@@ -200,7 +200,7 @@ KIP = Kip(
             MODELLED,
             "clients.transactions.external_database.commit",
             "kip-939-database-lets-in",
-            "clients/test_shared_database.py::"
+            "clients/transactions/test_shared_database.py::"
             "test_a_database_that_does_not_know_its_writer_commits_what_kafka_has_aborted",
             note="our inference",
             page="60-commit-with-a-database-kip-939",

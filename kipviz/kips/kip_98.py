@@ -27,7 +27,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_init_producer_id",
             scenario="kip-1289-group-commit",
-            test="brokers/test_transaction_coordinator.py::test_a_new_name_gets_a_new_producer_id_and_epoch_0",
+            test="brokers/transactions/test_transaction_coordinator.py::test_a_new_name_gets_a_new_producer_id_and_epoch_0",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -37,7 +37,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_state_manager.on_replicated",
             scenario="kip-1289-group-commit",
-            test="brokers/test_transaction_coordinator.py::test_nothing_is_answered_before_the_record_is_replicated",
+            test="brokers/transactions/test_transaction_coordinator.py::test_nothing_is_answered_before_the_record_is_replicated",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -47,7 +47,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_state_manager.fail_append",
             scenario="kip-98-given-up-decision",
-            test="brokers/test_failed_appends.py::test_the_next_coordinator_takes_a_given_up_decision_for_what_it_says",
+            test="brokers/transactions/test_failed_appends.py::test_the_next_coordinator_takes_a_given_up_decision_for_what_it_says",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -56,7 +56,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="brokers.logs.partition_leader.on_produce",
             scenario="kip-98-too-few-replicas",
-            test="brokers/test_failed_appends.py::test_a_leader_without_enough_replicas_takes_no_batch",
+            test="brokers/transactions/test_failed_appends.py::test_a_leader_without_enough_replicas_takes_no_batch",
             page="15-producer-ids-and-epochs-kip-98",
             note="a replica is in sync while its broker runs; NOT_ENOUGH_REPLICAS_AFTER_APPEND "
             "needs a moment that the model does not have",
@@ -67,7 +67,7 @@ KIP = Kip(
             "COORDINATOR_NOT_AVAILABLE at once. Markers are resent.",
             SIMPLIFIED,
             handler="brokers.logs.replication.marker_checks",
-            test="brokers/test_coordinators_without_replicas.py::test_an_offset_is_refused_and_not_kept",
+            test="brokers/groups/test_coordinators_without_replicas.py::test_an_offset_is_refused_and_not_kept",
             note="a classic group's generation waits until the replicas are back; Kafka rebalances again",
             scenario="kip-98-offsets-without-replicas",
             page="15-producer-ids-and-epochs-kip-98",
@@ -78,7 +78,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_add_partitions",
             scenario="kip-1289-group-commit",
-            test="brokers/test_transaction_coordinator.py::test_partitions_are_logged_once_and_answered_when_replicated",
+            test="brokers/transactions/test_transaction_coordinator.py::test_partitions_are_logged_once_and_answered_when_replicated",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -88,7 +88,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.deleted_topics.not_added",
             scenario="kip-98-topic-deleted-tv1",
-            test="cluster/test_coming_topics.py::"
+            test="cluster/topics/test_coming_topics.py::"
             "test_what_is_forbidden_is_said_before_what_is_gone_and_the_rest_is_not_attempted",
             page="65-operators-and-symptoms",
         ),
@@ -97,7 +97,7 @@ KIP = Kip(
             "The client retries without limit, and EndTxn waits behind the request.",
             MODELLED,
             handler="clients.transactions.transaction_manager.on_answer",
-            test="clients/test_older_transaction_versions.py::"
+            test="clients/transactions/test_older_transaction_versions.py::"
             "test_a_partition_that_is_not_there_is_asked_for_for_ever_and_an_abort_waits_behind_it",
             scenario="kip-98-topic-deleted-tv1",
             page="65-operators-and-symptoms",
@@ -109,7 +109,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.transactions.transaction_manager._resting",
             scenario="kip-98-next-transaction-waits",
-            test="clients/test_sender.py::"
+            test="clients/sending/test_sender.py::"
             "test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out",
             note="on a timed clock with back-offs (backs_off), and with max_in_flight",
             page="15-producer-ids-and-epochs-kip-98",
@@ -119,7 +119,7 @@ KIP = Kip(
             "The sender retries a rejected batch after a back-off that increases up to retry.backoff.max.ms.",
             MODELLED,
             handler="clients.sending.producer.back_off",
-            test="cluster/test_pipelined_producers.py::"
+            test="cluster/topics/test_pipelined_producers.py::"
             "test_on_a_timed_clock_a_refused_batch_goes_out_again_after_a_growing_while",
             note="on a timed clock with max_in_flight; without the jitter of 20 %",
             scenario="kip-98-batch-backs-off",
@@ -131,7 +131,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.sending.producer.next_request",
             scenario="kip-98-offsets-go-first",
-            test="clients/test_sender.py::"
+            test="clients/sending/test_sender.py::"
             "test_a_transactional_request_goes_before_a_batch_and_alone",
             page="16-what-a-sender-sends",
         ),
@@ -141,7 +141,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_end_txn",
             scenario="kip-1289-group-commit",
-            test="brokers/test_transaction_coordinator.py::test_the_decision_is_logged_before_it_is_answered",
+            test="brokers/transactions/test_transaction_coordinator.py::test_the_decision_is_logged_before_it_is_answered",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -150,7 +150,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.kafka_apis.on_write_txn_markers",
             scenario="kip-1289-group-commit",
-            test="brokers/test_transaction_coordinator.py::test_a_transaction_is_over_when_every_partition_has_its_marker",
+            test="brokers/transactions/test_transaction_coordinator.py::test_a_transaction_is_over_when_every_partition_has_its_marker",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -159,7 +159,7 @@ KIP = Kip(
             "or has failed for good.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_markers_answered",
-            test="brokers/test_transaction_coordinator.py::test_the_errors_after_which_a_marker_is_sent_again_are_those_of_kafka",
+            test="brokers/transactions/test_transaction_coordinator.py::test_the_errors_after_which_a_marker_is_sent_again_are_those_of_kafka",
             page="15-producer-ids-and-epochs-kip-98",
             scenario="kip-98-offsets-without-replicas",
         ),
@@ -169,7 +169,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="brokers.transactions.transaction_append.merge_markers",
             scenario="kip-98-markers-together",
-            test="cluster/test_markers_together.py::"
+            test="cluster/topics/test_markers_together.py::"
             "test_a_new_coordinator_sends_all_markers_for_one_broker_in_one_request",
             page="16-what-a-sender-sends",
             note="here these are the markers that one step of a coordinator creates; in Kafka "
@@ -182,7 +182,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_state_manager.send_markers",
             scenario="kip-98-topic-deleted",
-            test="brokers/test_deleted_topics.py::"
+            test="brokers/administration/test_deleted_topics.py::"
             "test_a_marker_that_waits_for_a_leader_is_dropped_with_its_topic",
             page="65-operators-and-symptoms",
         ),
@@ -191,7 +191,7 @@ KIP = Kip(
             "A new coordinator reads the log and completes the transactions that were prepared.",
             MODELLED,
             handler="brokers.transactions.transaction_state_manager.on_loaded",
-            test="brokers/test_transaction_coordinator.py::test_a_new_coordinator_redoes_from_the_log_and_sends_every_marker_again",
+            test="brokers/transactions/test_transaction_coordinator.py::test_a_new_coordinator_redoes_from_the_log_and_sends_every_marker_again",
             page="10-transactions-kip-98",
             scenario="kip-98-zombie-coordinator",
         ),
@@ -223,7 +223,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_timeout",
             scenario="kip-890-too-late",
-            test="brokers/test_transaction_coordinator.py::test_a_transaction_that_runs_out_of_time_is_aborted_with_a_bump",
+            test="brokers/transactions/test_transaction_coordinator.py::test_a_transaction_that_runs_out_of_time_is_aborted_with_a_bump",
             page="10-transactions-kip-98",
             note="on a timed clock the scan is at most its interval late, whenever the previous "
             "one was; without a clock each transaction may time out at any moment",
@@ -233,7 +233,7 @@ KIP = Kip(
             "The leader recognizes a repeated batch, and rejects one that does not follow the last sequence.",
             MODELLED,
             handler="brokers.logs.partition_log.check_client_batch",
-            test="brokers/test_partition_log.py::test_the_last_five_batches_are_recognised_as_duplicates_and_older_ones_are_out_of_order",
+            test="brokers/logs/test_partition_log.py::test_the_last_five_batches_are_recognised_as_duplicates_and_older_ones_are_out_of_order",
             page="15-producer-ids-and-epochs-kip-98",
             scenario="kip-98-idempotent-retry",
         ),
@@ -243,7 +243,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.logs.partition_leader.on_fetch",
             scenario="kip-98-stuck-lso",
-            test="brokers/test_partition_leader.py::test_a_read_committed_consumer_reads_below_the_lso_and_skips_what_was_aborted",
+            test="brokers/logs/test_partition_leader.py::test_a_read_committed_consumer_reads_below_the_lso_and_skips_what_was_aborted",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -252,7 +252,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.groups.group_coordinator.on_txn_offset_commit",
             scenario="kip-1289-group-commit",
-            test="brokers/test_group_coordinator.py::test_the_marker_commits_or_drops_what_was_pending",
+            test="brokers/groups/test_group_coordinator.py::test_the_marker_commits_or_drops_what_was_pending",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -261,7 +261,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.transactions.transaction_manager.on_answer",
             scenario="kip-1289-group-abort",
-            test="clients/test_producer.py::test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer",
+            test="clients/transactions/test_producer.py::test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -270,7 +270,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.sending.producer.send_timed_out",
             scenario="kip-98-topic-awaited",
-            test="clients/test_awaited_topics.py::"
+            test="clients/sending/test_awaited_topics.py::"
             "test_after_max_block_ms_send_returns_and_the_next_call_throws",
             page="65-operators-and-symptoms",
             note="in clusters whose topics are created and deleted; elsewhere every producer knows every topic",
@@ -281,7 +281,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_add_offsets",
             scenario="kip-890-late-commit",
-            test="brokers/test_older_transaction_versions.py::test_a_groups_offsets_are_added_by_the_group_id",
+            test="brokers/transactions/test_older_transaction_versions.py::test_a_groups_offsets_are_added_by_the_group_id",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -290,7 +290,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.sending.producer.next_request",
             scenario="kip-890-late-commit",
-            test="clients/test_older_transaction_versions.py::test_a_batch_waits_until_its_partition_is_added",
+            test="clients/transactions/test_older_transaction_versions.py::test_a_batch_waits_until_its_partition_is_added",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -299,7 +299,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.sending.producer.next_request",
             scenario="kip-890-late-commit",
-            test="clients/test_older_transaction_versions.py::test_offsets_are_added_before_they_are_committed",
+            test="clients/transactions/test_older_transaction_versions.py::test_offsets_are_added_before_they_are_committed",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
@@ -308,7 +308,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.logs.partition_log.is_fenced",
             scenario="kip-98-zombie",
-            test="scenarios/test_kip_890.py::test_a_producer_that_wakes_up_is_fenced_and_the_work_is_done_once",
+            test="scenarios/shipped/test_kip_890.py::test_a_producer_that_wakes_up_is_fenced_and_the_work_is_done_once",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -327,7 +327,7 @@ KIP = Kip(
             "An unused transactional id expires.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_timer",
-            test="brokers/test_transactional_id_expiration.py::test_a_name_that_nobody_uses_is_forgotten_with_a_tombstone",
+            test="brokers/transactions/test_transactional_id_expiration.py::test_a_name_that_nobody_uses_is_forgotten_with_a_tombstone",
             page="15-producer-ids-and-epochs-kip-98",
             scenario="pain-idle-week",
         ),
@@ -348,7 +348,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="brokers.logs.requests.produce_requests.on_produce",
             scenario="kip-98-two-partitions",
-            test="cluster/test_several_produced.py::"
+            test="cluster/topics/test_several_produced.py::"
             "test_one_request_is_appended_in_one_partition_and_refused_in_the_other",
             page="16-what-a-sender-sends",
             note="the sender sends every batch that is ready, without max.request.size; a "
@@ -361,7 +361,7 @@ KIP = Kip(
             MODELLED,
             handler="cluster.topic_authorization.collect_part",
             scenario="kip-98-two-partitions-forbidden",
-            test="cluster/test_several_produced.py::"
+            test="cluster/topics/test_several_produced.py::"
             "test_a_forbidden_topic_is_taken_out_of_a_request_and_stands_in_its_answer",
             page="16-what-a-sender-sends",
         ),
@@ -372,7 +372,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="clients.sending.in_flight.next_batches",
             scenario="kip-98-in-flight",
-            test="clients/test_idempotent_epoch.py::test_what_is_sent_again_goes_alone_and_in_order",
+            test="clients/sending/test_idempotent_epoch.py::test_what_is_sent_again_goes_alone_and_in_order",
             page="10-transactions-kip-98",
             note="the limit counts the requests of a connection, including transactional ones; a "
             "batch for another broker waits behind one whose connection has no room",
@@ -384,7 +384,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.sending.sender.on_response",
             scenario="kip-98-in-flight-transaction",
-            test="cluster/test_pipelined_producers.py::"
+            test="cluster/topics/test_pipelined_producers.py::"
             "test_whatever_goes_wrong_each_record_is_committed_once_and_in_order",
             page="10-transactions-kip-98",
             note="with max_in_flight; otherwise a producer has one batch of a partition in flight",
@@ -396,7 +396,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.sending.sender.fail_expired",
             scenario="kip-98-in-flight-given-up",
-            test="clients/test_several_in_flight.py::"
+            test="clients/sending/test_several_in_flight.py::"
             "test_a_batch_that_expires_on_the_wire_ends_the_transaction_and_its_answer_is_nobodys",
             note="with max_in_flight; other producers expire only batches that have not been sent",
             page="15-producer-ids-and-epochs-kip-98",
@@ -407,7 +407,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.sending.idempotent_epoch.on_refused",
             scenario="kip-98-in-flight-without",
-            test="clients/test_idempotent_epoch.py::"
+            test="clients/sending/test_idempotent_epoch.py::"
             "test_without_idempotence_it_asks_for_nothing_and_numbers_nothing",
             page="10-transactions-kip-98",
         ),
@@ -417,7 +417,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.logs.partition_log.check_client_batch",
             scenario="kip-98-in-flight-unknown",
-            test="clients/test_idempotent_epoch.py::"
+            test="clients/sending/test_idempotent_epoch.py::"
             "test_a_gap_that_nothing_can_fill_bumps_the_epoch_and_begins_at_0",
             page="10-transactions-kip-98",
         ),
@@ -429,7 +429,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="brokers.logs.partition_log.delete_records",
             scenario="kip-98-deleted-transaction",
-            test="cluster/test_deleted_records.py::"
+            test="cluster/topics/test_deleted_records.py::"
             "test_a_transaction_whose_first_records_are_gone_still_ends_with_its_marker",
             note="by an operator or as a fault, one batch at a time",
             page="15-producer-ids-and-epochs-kip-98",
@@ -441,7 +441,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="brokers.logs.log_retention.on_timer",
             scenario="kip-98-older-than-retention",
-            test="brokers/test_log_retention.py::test_the_records_of_an_open_transaction_are_deleted_and_it_commits",
+            test="brokers/logs/test_log_retention.py::test_the_records_of_an_open_transaction_are_deleted_and_it_commits",
             note="where records have timestamps (stamps) and a spec sets it; each batch is a segment; not by size",
             page="15-producer-ids-and-epochs-kip-98",
         ),
@@ -452,7 +452,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="brokers.logs.partition_leader.on_list_offsets",
             scenario="kip-98-away-too-long",
-            test="scenarios/test_kip_98_reset.py::"
+            test="scenarios/shipped/test_kip_98_reset.py::"
             "test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told",
             note="for consumers of regular groups of either protocol, where a spec sets their "
             "policy; otherwise earliest, without the round trips; by_duration only for "
@@ -465,7 +465,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.logs.producer_expiry.on_timer",
             scenario="kip-98-silent-for-a-day",
-            test="brokers/test_producer_expiry.py::"
+            test="brokers/logs/test_producer_expiry.py::"
             "test_a_batch_that_comes_again_after_that_is_in_the_log_twice",
             page="10-transactions-kip-98",
             note="where a spec enables it (producer_ids_expire); no broker of 4.4 returns "
@@ -478,7 +478,7 @@ KIP = Kip(
             SIMPLIFIED,
             handler="brokers.transactions.transaction_coordinator.on_end_txn",
             scenario="kip-98-split-network",
-            test="scenarios/test_split_network.py::"
+            test="scenarios/shipped/test_split_network.py::"
             "test_a_decision_on_one_side_of_a_cut_is_carried_out_when_it_is_healed",
             page="05-break-it-yourself",
             note="a network partition lies between two sets of hosts and only holds up messages: "
@@ -491,7 +491,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.thread.time_out_call",
             scenario="kip-98-commit-timed-out",
-            test="clients/test_max_block.py::test_the_same_call_again_waits_for_the_same_result",
+            test="clients/sending/test_max_block.py::test_the_same_call_again_waits_for_the_same_result",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -500,7 +500,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.sending.producer.send_timed_out",
             scenario="kip-98-buffer-full",
-            test="clients/test_max_block.py::"
+            test="clients/sending/test_max_block.py::"
             "test_a_send_that_finds_no_room_comes_back_and_the_next_call_throws",
             page="10-transactions-kip-98",
             note="with buffer, counted in batches; a producer without it has unlimited room",
@@ -511,7 +511,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.thread.time_out_call",
             scenario="kip-98-offsets-timed-out",
-            test="clients/test_max_block.py::"
+            test="clients/sending/test_max_block.py::"
             "test_offsets_of_a_call_that_timed_out_are_in_the_transaction_all_the_same",
             page="15-producer-ids-and-epochs-kip-98",
         ),
@@ -521,7 +521,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.thread.time_out_call",
             scenario="kip-98-commit-timed-out-then-abort",
-            test="clients/test_max_block.py::test_any_other_call_is_illegal_until_that_one_was_made_again",
+            test="clients/sending/test_max_block.py::test_any_other_call_is_illegal_until_that_one_was_made_again",
             page="10-transactions-kip-98",
         ),
         Row(
@@ -531,7 +531,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.transactions.results.leave_wait",
             scenario="kip-98-threads-timed-out",
-            test="clients/test_shared_producer.py::"
+            test="clients/sending/test_shared_producer.py::"
             "test_a_thread_comes_back_without_its_result_and_the_other_one_commits_what_it_asked_for",
             page="16-what-a-sender-sends",
         ),
@@ -542,7 +542,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.sending.appending.keep_unsent",
             scenario="kip-98-threads-stray-record",
-            test="clients/test_shared_producer.py::"
+            test="clients/sending/test_shared_producer.py::"
             "test_the_record_of_a_send_that_threw_goes_out_with_the_next_transaction",
             page="16-what-a-sender-sends",
             note="read in KafkaProducer.doSend of 4.4; the javadoc says that sharing is safe",
@@ -553,7 +553,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.sending.appending.keep_unsent",
             scenario="kip-98-threads-stuck-commit",
-            test="clients/test_shared_producer.py::"
+            test="clients/sending/test_shared_producer.py::"
             "test_a_commit_waits_for_a_record_that_no_transaction_takes_along_until_it_expires",
             page="16-what-a-sender-sends",
         ),
@@ -563,7 +563,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.logs.replication.of_marker",
             scenario="kip-98-zombie-coordinator",
-            test="scenarios/test_late_and_restored.py::test_markers_of_the_coordinator_before_are_refused",
+            test="scenarios/kip_1289/test_late_and_restored.py::test_markers_of_the_coordinator_before_are_refused",
             page="10-transactions-kip-98",
         ),
     ),

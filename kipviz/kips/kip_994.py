@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.kips.row import MODELLED, SIMPLIFIED, Kip, Row
 
-BROKER = "brokers/test_administration.py::test_"
+BROKER = "brokers/administration/test_administration.py::test_"
 
 KIP = Kip(
     994,
@@ -27,7 +27,7 @@ KIP = Kip(
             SIMPLIFIED,
             "brokers.transactions.administration.on_describe_transactions",
             "kip-994-who-takes-long",
-            "views/test_stamps.py::test_an_operator_is_told_times_in_words_and_in_bytes",
+            "views/explanations/test_stamps.py::test_an_operator_is_told_times_in_words_and_in_bytes",
             note="only where records have timestamps (stamps)",
             page="65-operators-and-symptoms",
         ),

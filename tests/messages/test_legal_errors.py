@@ -288,7 +288,7 @@ def test_every_error_that_a_row_names_is_reached() -> None:
 
 @pytest.mark.parametrize("name", OF_ROLES)
 def test_an_error_that_no_run_reaches_is_reached_by_a_test_of_its_role(name: str) -> None:
-    tests = [path.read_text(encoding="utf-8") for path in BROKERS.glob("test_*.py")]
+    tests = [path.read_text(encoding="utf-8") for path in BROKERS.rglob("test_*.py")]
     for error in OF_ROLES[name].split():
         assert any(
             re.search(rf"{name}\b", text) and re.search(rf"\.{error}\b", text) for text in tests

@@ -19,26 +19,26 @@ from kipviz.scenarios.bases import CLUSTERS, process
 from tests.cluster.specs.test_simplifications import goes_on, group, list_sent, share
 
 TESTS = Path(__file__).parents[2]
-HERE = "cluster/test_simplifications_of_all.py"
+HERE = "cluster/specs/test_simplifications_of_all.py"
 
 # By Kafka's setting or class: the test that shows the simple value, and the other one where a field has it.
 SHOWN = {
-    "all timeouts": "cluster/test_clock.py::test_a_lock_runs_out_when_its_time_is_over_and_not_before",
-    "message.timestamp.type": "cluster/test_record_timestamps.py::test_without_being_asked_for_no_record_carries_a_time",
-    "retry.backoff.ms": "cluster/test_clock.py::test_a_sender_rests_with_a_timed_clock_only",
-    "isolation.level": "clients/test_member_isolation.py::"
+    "all timeouts": "cluster/timing/test_clock.py::test_a_lock_runs_out_when_its_time_is_over_and_not_before",
+    "message.timestamp.type": "cluster/timing/test_record_timestamps.py::test_without_being_asked_for_no_record_carries_a_time",
+    "retry.backoff.ms": "cluster/timing/test_clock.py::test_a_sender_rests_with_a_timed_clock_only",
+    "isolation.level": "clients/groups/test_member_isolation.py::"
     "test_a_process_s_consumer_has_the_level_of_its_spec_however_it_joins",
-    "buffer.memory": "clients/test_several_in_flight.py::test_send_waits_for_room_and_goes_on_when_a_batch_is_through",
-    "transactional.id.expiration.ms": "brokers/test_transactional_id_expiration.py::"
+    "buffer.memory": "clients/sending/test_several_in_flight.py::test_send_waits_for_room_and_goes_on_when_a_batch_is_through",
+    "transactional.id.expiration.ms": "brokers/transactions/test_transactional_id_expiration.py::"
     "test_without_the_setting_nothing_expires",
-    "offsets.retention.minutes": "brokers/test_group_retention.py::"
+    "offsets.retention.minutes": "brokers/groups/test_group_retention.py::"
     "test_a_group_with_members_keeps_its_offsets_and_so_does_one_that_nothing_expires_of",
-    "producer.id.expiration.ms": "cluster/test_producer_expiry.py::test_without_the_setting_no_log_forgets_anybody",
-    "share.coordinator.state.topic.prune.interval.ms": "brokers/test_share_upkeep.py::"
+    "producer.id.expiration.ms": "cluster/timing/test_producer_expiry.py::test_without_the_setting_no_log_forgets_anybody",
+    "share.coordinator.state.topic.prune.interval.ms": "brokers/share_coordinators/test_share_upkeep.py::"
     "test_without_the_setting_no_job_comes",
-    "group.share.assignment.interval.ms": "brokers/test_share_membership.py::"
+    "group.share.assignment.interval.ms": "brokers/membership/test_share_membership.py::"
     "test_a_group_of_nobody_has_the_target_of_its_own_epoch_and_no_one_waits_for_the_next",
-    "log.retention.ms": "brokers/test_log_retention.py::test_it_takes_times_in_records_and_is_off_unless_it_is_set",
+    "log.retention.ms": "brokers/logs/test_log_retention.py::test_it_takes_times_in_records_and_is_off_unless_it_is_set",
     "Metadata, FindCoordinator": f"{HERE}::test_a_client_sends_to_the_leader_of_the_moment_and_asks_nobody_who_that_is",
     "FetchSessionHandler, FetchBuffer": f"{HERE}::test_each_fetch_names_every_partition_of_a_broker",
     "InFlightBatch": f"{HERE}::test_records_that_were_acquired_together_stand_alone",
