@@ -36,7 +36,6 @@ KIP = Kip(
             "One request looks up the coordinators of several groups.",
             SIMPLIFIED,
             handler="brokers.kafka_apis.on_find_coordinator",
-            scenario="kip-709-offsets-of-three",
             test="brokers/test_coordinator_lookup.py::test_each_key_has_its_own_coordinator_or_its_own_error",
             page=PAGE,
             note="real clients of a served cluster send it; the model's operators look up coordinators at once",

@@ -138,6 +138,7 @@ def test_the_page_of_a_row_names_its_story(name: str, row: Row) -> None:
 # What cannot be played, and why.
 NEVER_RUN = {
     "KIP-1310 2.2 Configuration": "a configuration is read, or refused, before anything runs",
+    "KIP-709 FindCoordinator version 4: an array of keys": "only real clients of a served cluster send several keys",
 }
 # What could be, and is shown by its test alone: no story or no page has been written.
 NOT_WRITTEN: frozenset[str] = frozenset({"KIP-932 share.version"})
