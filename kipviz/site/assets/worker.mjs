@@ -3,7 +3,7 @@
 // @ts-expect-error: the build of the site puts Pyodide here
 import { loadPyodide } from "./runtime/pyodide.mjs";
 
-/** @import { Desk } from "../../widgets/front/types/site" */
+/** @import { PageState } from "../../widgets/front/types/site" */
 
 /** @param {string} name */
 const bytes = async (name) => {
@@ -21,7 +21,7 @@ async function start() {
   python.unpackArchive(await parts[1], "zip", { extractDir });
   python.runPython("import importlib; importlib.invalidate_caches()");
   const module = python.pyimport("kipviz.site.desk");
-  return { python, module, desk: module.Desk() };
+  return { python, module, desk: module.PageState() };
 }
 
 const started = start();
@@ -34,7 +34,7 @@ let working = false;
 const sentence = (error) => (String(error instanceof Error ? error.message : error).trim().split("\n").at(-1) ?? "").replace(/^[\w.]*(Error|Unplayable|Exception|BadLink|Unknown\w*|Bad\w*|NotEnabled): /, "");
 
 /**
- * @param {Desk} desk
+ * @param {PageState} desk
  * @param {string} first
  */
 async function work(desk, first) {

@@ -64,7 +64,7 @@ export interface FileWish {
 }
 
 /** The model in Python, as Pyodide hands it over. */
-export interface Desk {
+export interface PageState {
   ask(command: string): string;
   go_on(): string;
   stop(): string;
