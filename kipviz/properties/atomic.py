@@ -49,7 +49,8 @@ class Ledger(Part, frozen=True):
     `committed` counts the committed outputs of each source record; `free` are the source records that can be delivered
     (again), according to their leader; `read_to` is the committed offset of each group. `stores` is set if an external
     database is written, too: then records are acknowledged there. `silent` are groups without a member that produces
-    outputs; the property does not apply to them. `plain` are the outputs of producers without a transactional id that
+    outputs; the property does not apply to them. `groups` are those of the world's applications, None if it has none:
+    another group is a real client's, whose records do not say what they were made from. `plain` are the outputs of producers without a transactional id that
     not all replicas have, by partition and offset: such an output counts once they have it. `taken` are the records
     that retention or DeleteRecords deleted from their log before an output of them was committed. `owed` are the
     records that a committed transaction has acknowledged while an output of them was open in another one: that one has
@@ -67,11 +68,16 @@ class Ledger(Part, frozen=True):
     broken: str = ""
     stores: Stores | None = None
     silent: tuple[str, ...] = ()
+    groups: tuple[str, ...] | None = None
     plain: Table[tuple[str, int], tuple[Output, ...]] = Table.of()
     taken: Table[str, bool] = Table.of()
     owed: Table[str, bool] = Table.of()
     cut: Open = Table.of()
     harm: Harm | None = None
+
+    def is_judged(self, group_id: str) -> bool:
+        """Return whether the property applies to a group."""
+        return group_id not in self.silent and (self.groups is None or group_id in self.groups)
 
     def add_violation(self, reason: str, harm: Harm | None = None) -> Ledger:
         """Return the same ledger with a violation: its reason, and what it costs."""
@@ -96,7 +102,13 @@ class Atomic:
             name: log.batches[0].base_offset for name, log in world.logs.items() if log.batches
         }
         stores = Stores() if looked_at(world) else None
-        return Ledger(Table.of(ids), Table.of(starts), stores=stores, silent=silent_groups(world))
+        return Ledger(
+            Table.of(ids),
+            Table.of(starts),
+            stores=stores,
+            silent=silent_groups(world),
+            groups=groups_of_applications(world),
+        )
 
     def observe(self, ledger: Ledger, action: object, outcome: Outcome) -> Ledger:
         """Fold one step."""
@@ -171,6 +183,14 @@ def silent_groups(world: World) -> tuple[str, ...]:
     return tuple(sorted({c.group_id for _, c in members} - speaking))
 
 
+def groups_of_applications(world: World) -> tuple[str, ...] | None:
+    """Return the groups in which an application of the world reads, None if it has no application."""
+    applications = getattr(world, "applications", Table[str, Application].of()).values()
+    clients = (client for each in applications for client in getattr(each, "clients", ()))
+    found = {getattr(client, "group_id", "") for client in clients} - {""}
+    return tuple(sorted(found)) if found else None
+
+
 def _fold_append(ledger: Ledger, event: BatchAppended) -> Ledger:
     opened = outputs.fold_batch(ledger.open, event)
     if opened is not ledger.open:
@@ -185,7 +205,7 @@ def _fold_append(ledger: Ledger, event: BatchAppended) -> Ledger:
 
 def _fold_acknowledgement(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> Ledger:
     group_id, topic_id, index = key.rsplit(":", 2)
-    if group_id in ledger.silent:
+    if not ledger.is_judged(group_id):
         return ledger
     partition = f"{ledger.topic_ids.get(topic_id, topic_id)}-{index}"
     for batch in batches:
@@ -271,7 +291,7 @@ def _is_for_good(ledger: Ledger, event: RecordsMoved) -> bool:
     never come.
     """
     staged = event.before is RecordState.TX_PENDING and event.after is RecordState.ACKNOWLEDGED
-    return staged and event.group_id not in ledger.silent
+    return staged and ledger.is_judged(event.group_id)
 
 
 def _is_open(ledger: Ledger, record: str) -> bool:
@@ -380,6 +400,8 @@ def _note_pruned(ledger: Ledger, event: LogPruned) -> Ledger:
 
 
 def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted, world: World) -> Ledger:
+    if not ledger.is_judged(event.group_id):
+        return ledger
     place = (event.group_id, event.partition)
     before = ledger.read_to.get(place, ledger.starts.get(event.partition, 0))
     for offset in range(before, event.offset):

@@ -6,6 +6,7 @@ from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.application import STAGING
 from kipviz.clients.calls import OF_SESSIONS
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.real.served_run import ServedModel
 from kipviz.cluster.specs.spec import (
     ApplicationSpec,
     BadSpec,
@@ -13,6 +14,7 @@ from kipviz.cluster.specs.spec import (
     FaultBudget,
 )
 from kipviz.core.field_types import why_not_as_declared
+from kipviz.core.model import Model
 from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.design import Design
@@ -24,6 +26,17 @@ from kipviz.scenarios.teaching_notes import Checkpoint, Watch
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
 PROPERTIES: tuple[Property, ...] = (Atomic(), NothingPending())
+
+
+def properties_of(model: Model) -> tuple[Property, ...]:
+    """Return the properties by which the runs of a model are judged.
+
+    Where only real clients work, "atomic" is not among them: their records do not say from which source record they were
+    made, so the model cannot know whether a record has a committed output.
+    """
+    if isinstance(model, ServedModel) and not model.spec.applications:
+        return tuple(each for each in PROPERTIES if not isinstance(each, Atomic))
+    return PROPERTIES
 
 
 # The setting whose default can differ in a design: transaction.timeout.ms of every producer.

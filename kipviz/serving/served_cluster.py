@@ -35,7 +35,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct, WireError, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.scenarios.run_points import HOLD, LOSE
-from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.scenario import properties_of
 from kipviz.serving.callers import Caller, Callers, Current
 from kipviz.serving.choosing.fault_points import find_reached
 from kipviz.serving.choosing.held_numbers import HeldNumbers
@@ -108,7 +108,7 @@ class ServedCluster:
         self._dice = None if seed is None else Random(seed)  # noqa: S311  dice of a run
         self._apis = apis_with(drafts)
         self._own_steps = OwnSteps(model, stages=TXN_SHARE_ACKNOWLEDGE in self._apis)
-        self.trace = Trace.start(model, PROPERTIES)
+        self.trace = Trace.start(model, properties_of(model))
         self.rules: list[Rule] = []
         self.callers = Callers()
         self.lines = ServerLog()

@@ -87,7 +87,7 @@ def test_the_observers_watch_the_replay(saved):
         def observe(self, state, action, outcome):
             return state + 1
 
-    loaded = load(saved, open_model, (Steps(),))
+    loaded = load(saved, open_model, lambda _: (Steps(),))
     assert loaded.trace.last().observations == (loaded.trace.last().depth,)
 
 

@@ -9,7 +9,7 @@ from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.core.table import Table
-from kipviz.properties.atomic import Atomic, silent_groups, silent_sources
+from kipviz.properties.atomic import Atomic, groups_of_applications, silent_groups, silent_sources
 from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.share_group_state import RecordState
@@ -45,6 +45,17 @@ def test_a_share_group_is_silent_if_none_of_its_members_sends() -> None:
     assert silent_groups(SimpleNamespace()) == ()
     no_consumer = ("a", SimpleNamespace(program=(SimpleNamespace(call="send"),)))
     assert silent_groups(of(no_consumer)) == ()
+
+
+def test_a_group_in_which_no_application_reads_is_a_real_clients_and_is_not_judged() -> None:
+    consumer = ShareConsumer("src", "g1", "a", 1, "src-0", 5)
+    sends = (SimpleNamespace(call="send"),)
+    app = SimpleNamespace(consumer=consumer, program=sends, others=Table.of(), clients=(consumer,))
+    assert groups_of_applications(of(("a", app))) == ("g1",)
+    assert groups_of_applications(of()) is groups_of_applications(SimpleNamespace()) is None
+    beside, alone = Atomic().initial(of(("a", app))), Atomic().initial(of())
+    assert [beside.is_judged(group) for group in ("g1", "real")] == [True, False]
+    assert alone.is_judged("real")
 
 
 def test_a_partition_is_silent_if_only_silent_groups_read_it() -> None:

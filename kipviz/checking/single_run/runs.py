@@ -38,7 +38,7 @@ from kipviz.scenarios import served_scenario
 from kipviz.scenarios.applications.program_faults import blame_for_harm
 from kipviz.scenarios.library import carried, changed_since, document_of
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.scenarios.scenario import PROPERTIES, Scenario
+from kipviz.scenarios.scenario import PROPERTIES, Scenario, properties_of
 from kipviz.scenarios.script import Chapter
 from kipviz.scenarios.served_scenario import ServedScenario
 from kipviz.scenarios.setting_changes import apply_changes, under
@@ -241,7 +241,7 @@ def again(run: Run, changes: tuple[str, ...]) -> Run:
     if isinstance(scenario, ServedScenario):
         scenario = scenario.but(lines=())  # they belong to steps of the original run
     model = scenario.model(design, spec.budget)
-    trace = Trace.start(model, PROPERTIES)
+    trace = Trace.start(model, properties_of(model))
     return Run(scenario, design, model, trace, settings=(*run.settings, *changes))
 
 
@@ -347,7 +347,7 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
         opened.append(open_header(path, said))
         return opened[0][2]
 
-    loaded = tracefile.load(path, open_model, PROPERTIES, recover=recover)
+    loaded = tracefile.load(path, open_model, properties_of, recover=recover)
     scenario, design, model, origin = opened[0]
     since = changed_since(origin.story, lambda story: under(story, design, origin.settings))
     changes = [*since, *(change.sentence for change in loaded.changes)]
@@ -481,14 +481,14 @@ def labels(run: Run) -> tuple[str, ...]:
     return tuple(label(before.world, node.action) for before, node in pairwise(nodes))
 
 
-def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judgement, ...]:
-    """Judge each property over the whole branch of a run.
+def judge(run: Run, properties: tuple[Property, ...] | None = None) -> tuple[Judgement, ...]:
+    """Judge each property over the whole branch of a run: those of its model, if none is named.
 
     Pending work at the end breaks a property only if no continuation without a new fault resolves it.
     """
     trace = run.trace.last()
     found = []
-    for prop in properties:
+    for prop in properties_of(run.model) if properties is None else properties:
         states = _observe_branch(trace, prop)
         at = -1
         finding = prop.finding(states[-1])
@@ -518,10 +518,9 @@ def judge_to_the_end(run: Run) -> tuple[Judgement, ...]:
     if type(run.model) is not ClusterModel or run.error:
         return judged
     trace = run.trace.last()
-    states = tuple(_observe_branch(trace, prop)[-1] for prop in PROPERTIES)
-    later = {
-        each.promise: each for each in breaks_later(run.model, trace.world, states, PROPERTIES)
-    }
+    asked = properties_of(run.model)
+    states = tuple(_observe_branch(trace, prop)[-1] for prop in asked)
+    later = {each.promise: each for each in breaks_later(run.model, trace.world, states, asked)}
     return tuple(
         found.but(
             status=BROKEN,

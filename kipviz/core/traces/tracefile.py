@@ -242,11 +242,13 @@ def _write(path: Path, data: bytes, before: str | os.PathLike[str] | None) -> No
 def load(
     path: str | os.PathLike[str],
     open_model: Callable[[dict[str, Any]], Model],
-    observers: Sequence[Observer] = (),
+    observers: Callable[[Model], Sequence[Observer]] = lambda _: (),
     *,
     recover: bool = False,
 ) -> Loaded:
     """Read a trace file and replay it on the model that `open_model` makes of the header's `model`.
+
+    `observers` returns what watches the runs of that model.
 
     If the model has changed, steps that are no longer possible are left out together with the steps after them, and
     `changes` reports it. With `recover` a damaged file is read as far as its lines are whole or can be repaired; lost
@@ -269,7 +271,7 @@ def load(
     else:
         (first, *lines), end = found
         header = _header(path, first or b"")
-    replay = _Replay(path, open_model, tuple(observers))
+    replay = _Replay(path, open_model, observers)
     replay.begin(header["model"])
     for number, text in enumerate(lines, start=2):
         replay.add(number, text)
@@ -361,7 +363,7 @@ class _Replay:
         self,
         path: Path,
         open_model: Callable[[dict[str, Any]], Model],
-        observers: tuple[Observer, ...],
+        observers: Callable[[Model], Sequence[Observer]],
     ) -> None:
         self.path = path
         self.trees: list[Trace] = []
@@ -378,7 +380,7 @@ class _Replay:
         """Start a tree of a model; the next line is its first node."""
         opened = self._open_model(model)
         self._first = len(self.ids)
-        self.trace = Trace.start(opened, self._observers)
+        self.trace = Trace.start(opened, tuple(self._observers(opened)))
         self.trees.append(self.trace)
         self._actions = ActionReader(opened.action_type)
 

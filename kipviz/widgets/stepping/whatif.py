@@ -29,9 +29,9 @@ from kipviz.core.model import NotEnabled
 from kipviz.core.outside.validation import text
 from kipviz.core.traces.trace import Node, Trace
 from kipviz.messages.events import MessageDelivered, RecordsMoved, TransactionMoved
-from kipviz.properties.verdict import BROKEN
+from kipviz.properties.verdict import BROKEN, Property
 from kipviz.scenarios.run_points import CONDITIONS, condition_of, is_condition, parse_point
-from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.scenario import properties_of
 from kipviz.scenarios.script import ORDER
 from kipviz.views.choices import Choices, action_of
 from kipviz.views.explanations.sentences import summary, tell
@@ -323,7 +323,7 @@ def run_on(here: Standing, command: Command) -> Generator[str, None, Continuatio
 def run_until(here: Standing, command: Command) -> Generator[str, None, Continuation]:
     """Let dice choose what happens until a condition holds."""
     seed, steps = _dice(command)
-    wanted, found = _read_condition(command)
+    wanted, found = _read_condition(command, properties_of(here.run.model))
     course = here.course()
     worlds = [course.world]
 
@@ -372,9 +372,11 @@ def _dice(command: Command) -> tuple[int, int]:
 
 
 Asked = Callable[[World, Node], bool]
+# The properties by which a run is judged, in the order of a node's observations.
+Watched = tuple[Property, ...]
 
 
-def _read_condition(command: Command) -> tuple[str, Asked]:
+def _read_condition(command: Command, watched: Watched) -> tuple[str, Asked]:
     """Return the condition to run until: in words, and as a function that checks a step for it."""
     kind, words = command.get("kind", "any"), command.get("wanted")
     if not isinstance(kind, str) or kind not in CONDITIONS:
@@ -386,11 +388,11 @@ def _read_condition(command: Command) -> tuple[str, Asked]:
     as_text = kind == "text" or (kind == "any" and not is_condition(parse_point(text)))
     wanted = text if as_text else condition_of(text)
     chosen = _FOUND if kind == "any" else (kind,)
-    asks = [_FOUND[each]((text if each == "text" else wanted).lower()) for each in chosen]
+    asks = [_FOUND[each]((text if each == "text" else wanted).lower(), watched) for each in chosen]
     return wanted, lambda before, node: any(ask(before, node) for ask in asks)
 
 
-def _message_named(word: str) -> Asked:
+def _message_named(word: str, _: Watched) -> Asked:
     return lambda _, node: any(
         word in (type(e.message).__name__.lower(), _kind(summary(e.message)))
         for e in node.events
@@ -403,7 +405,7 @@ def _kind(label: str) -> str:
     return re.sub(r"[\d#]+", "", label).strip().lower()
 
 
-def _state_named(word: str) -> Asked:
+def _state_named(word: str, _: Watched) -> Asked:
     return lambda _, node: any(
         word == (e.after.value if isinstance(e, TransactionMoved) else e.after.name).lower()
         for e in node.events
@@ -411,18 +413,20 @@ def _state_named(word: str) -> Asked:
     )
 
 
-def _property_broken(word: str) -> Asked:
+def _property_broken(word: str, watched: Watched) -> Asked:
     return lambda _, node: any(
         word in prop.name and prop.finding(state).status == BROKEN
-        for prop, state in zip(PROPERTIES, node.observations, strict=False)
+        for prop, state in zip(
+            watched, node.observations, strict=False
+        )  # a run of a log is not judged
     )
 
 
-def _ask_for_word(word: str) -> Asked:
+def _ask_for_word(word: str, _: Watched) -> Asked:
     return lambda before, node: word in tell(before, node.action, node.events).sentence.lower()
 
 
-_FOUND: dict[str, Callable[[str], Asked]] = {
+_FOUND: dict[str, Callable[[str, Watched], Asked]] = {
     "message": _message_named,
     "state": _state_named,
     "property": _property_broken,
