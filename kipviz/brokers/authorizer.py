@@ -282,9 +282,6 @@ def seen(acls: tuple[Acl, ...] | None, source: str, resource: Resource, name: st
 
     A principal that may describe the cluster sees every group (KafkaApis.handleListGroupsRequest).
     """
-    if acls is None:
+    if resource is R.GROUP and allows(acls, source, Op.DESCRIBE, R.CLUSTER, CLUSTER_NAME):
         return True
-    who = principal_of(source)
-    if resource is R.GROUP and may(acls, who, Op.DESCRIBE, R.CLUSTER, CLUSTER_NAME):
-        return True
-    return may(acls, who, Op.DESCRIBE, resource, name)
+    return allows(acls, source, Op.DESCRIBE, resource, name)

@@ -227,9 +227,7 @@ def _change(each: AlterConfigsResource, on: Context) -> topic_configs.Configs:
     if not each.name:
         why = "Default topic resources are not allowed."
         raise ConfigRefusedError(Errors.INVALID_REQUEST, why)
-    if wrong := why_invalid_name(each.name):
-        why = f"Topic name is invalid: {wrong}"
-        raise ConfigRefusedError(Errors.INVALID_TOPIC_EXCEPTION, why)
+    _check_name(each.name)
     if why := topic_configs.why_invalid(tuple(now.items())):
         raise ConfigRefusedError(Errors.INVALID_CONFIG, why)
     _check_topic(each.name, on)
@@ -279,14 +277,23 @@ def _check_topic(topic: str, on: Context) -> None:
     Raises:
         ConfigRefusedError: if not.
     """
-    if wrong := why_invalid_name(topic):
-        why = f"Topic name is invalid: {wrong}"
-        raise ConfigRefusedError(Errors.INVALID_TOPIC_EXCEPTION, why)
+    _check_name(topic)
     if topic in INTERNAL_TOPICS:
         why = f"{topic} is an internal topic: the model does not know its configs."
         raise ConfigRefusedError(Errors.INVALID_REQUEST, why)
     if topic not in on.image.topic_ids:
         raise ConfigRefusedError(Errors.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN)
+
+
+def _check_name(topic: str) -> None:
+    """Check that a topic could have a name.
+
+    Raises:
+        ConfigRefusedError: if none can.
+    """
+    if wrong := why_invalid_name(topic):
+        why = f"Topic name is invalid: {wrong}"
+        raise ConfigRefusedError(Errors.INVALID_TOPIC_EXCEPTION, why)
 
 
 def _check(name: str, error: Errors, reply_to: ReplyTo) -> Check:
