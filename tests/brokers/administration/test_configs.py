@@ -119,6 +119,14 @@ def test_changes_of_a_topic_are_made_together():
     assert done.configs == ()
 
 
+def test_a_deletion_counts_whatever_value_it_carries():
+    """ConfigurationControlManager.incrementalAlterConfigResource; Java's admin client sends an empty value."""
+    on = on_desk(topic_configs=(("src", (("retention.ms", "5"),)),))
+    for value in (None, "", "7"):
+        told, done = alter(AlterableConfig("retention.ms", DELETE, value), on=on)
+        assert (told.error, done.configs) == (E.NONE, (("src", ()),))
+
+
 @pytest.mark.parametrize(
     ("changes", "error"),
     [

@@ -217,7 +217,9 @@ def _change(each: AlterConfigsResource, on: Context) -> topic_configs.Configs:
     """
     now = dict(own_configs(on.image, each.name))
     for config in each.configs:
-        name, value = config.name, config.value
+        # A deletion has no value, whatever the request carries: Java's admin client sends an empty one.
+        name = config.name
+        value = None if config.config_operation == configs.DELETE else config.value
         if config.config_operation in (configs.APPEND, configs.SUBTRACT):
             value = _change_list(now.get(name), name, value or "", config.config_operation)
         if value is None:
