@@ -1,4 +1,4 @@
-"""Writes of memberships by a group coordinator, for every kind of group.
+"""Writes of memberships and new member ids by a group coordinator, for every kind of group.
 
 A part of the group coordinator's role (`group_coordinator`). WHERE IN KAFKA: CoordinatorRuntime.
 """
@@ -30,6 +30,17 @@ def target_waits(members: Iterable[GroupMember | ShareMember], on: Context) -> b
     Clause: KIP-1263; GroupMetadataManager.canComputeNextTargetAssignment.
     """
     return on.settings.targets_wait and any(member.epoch for member in members)
+
+
+def make_member_id(me: GroupCoordinator, begins: str, on: Context) -> tuple[GroupCoordinator, str]:
+    """Return the state and a new member id, unique among all ids that any coordinator of the group has assigned.
+
+    This holds also for a group that was deleted and created again. Kafka's are random.
+    """
+    me = me.but(named=me.named + 1)
+    office = on.image.leaders[me.shard].epoch
+    which = f"{office}.{me.named}" if office else str(me.named)
+    return me, f"{begins}.{which}"
 
 
 def append_records(

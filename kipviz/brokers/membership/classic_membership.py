@@ -25,7 +25,7 @@ from kipviz.brokers.checks import (
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.groups import group_kinds
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.groups.group_writes import HEARD_NO_MORE
+from kipviz.brokers.groups.group_writes import HEARD_NO_MORE, make_member_id
 from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import GroupStored
 from kipviz.brokers.logs.replication import respond_when_replicated
@@ -438,10 +438,12 @@ def _first_time(
     reply_to: ReplyTo,
     on: Context,
 ) -> Effects[GroupCoordinator]:
-    """Return a member id to a consumer without one, or add it at once; a new group is written to the log as empty."""
+    """Return a member id to a consumer without one, or add it at once; a new group is written to the log as empty.
+
+    Kafka makes the id of the client.id, or the group.instance.id, and a random UUID.
+    """
     group = known or ClassicGroup()
-    me = me.but(named=me.named + 1)
-    name = _name(me, request, on)
+    me, name = make_member_id(me, request.instance_id or request.client_id, on)
     before = classic_group.holder_of(group, request.instance_id)
     if request.needs_member_id:
         answer = JoinGroupResponse(Errors.MEMBER_ID_REQUIRED, name)
@@ -453,17 +455,6 @@ def _first_time(
     if known is None:
         done = done.but(written=True)
     return effects(me, request.group_id, done, on)
-
-
-def _name(me: GroupCoordinator, request: JoinGroup, on: Context) -> str:
-    """Make a member id, unique among all ids that any coordinator of the group has assigned.
-
-    This holds also for a group that was deleted and created again. Kafka uses the client.id, or the group.instance.id,
-    and a random UUID.
-    """
-    office = on.image.leaders[me.shard].epoch
-    which = f"{office}.{me.named}" if office else str(me.named)
-    return f"{request.instance_id or request.client_id}.{which}"
 
 
 def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> RebalanceStep:

@@ -24,6 +24,7 @@ from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.groups.group_writes import (
     HEARD_NO_MORE,
     append_records,
+    make_member_id,
     target_waits,
 )
 from kipviz.brokers.handling import takes
@@ -61,6 +62,8 @@ from kipviz.records.placement import topic_of
 from kipviz.settings.consumer_configs import GROUP_INSTANCE_ID
 
 TAKEN_OUT = "an operator removed it"
+# The beginning of a member id that the coordinator makes; Kafka makes a random UUID.
+UNNAMED = "member"
 DID_NOT_REVOKE = "it did not revoke its partitions in time"
 
 
@@ -76,7 +79,7 @@ def on_consumer_group_heartbeat(
     lost. A full group has no room for new members. A static member joins with an instance id that is new or was
     released (UNRELEASED_INSTANCE_ID), and sends heartbeats with the member id that has the instance id now
     (FENCED_INSTANCE_ID). Its regular expression is valid (INVALID_REGULAR_EXPRESSION).
-    DOES: a new member or subscription bumps the group's epoch, a bumped epoch leads to a new target, and the member
+    DOES: a member that joins by version 0 without a member id gets one (KIP-1082). A new member or subscription bumps the group's epoch, a bumped epoch leads to a new target, and the member
     moves one step towards it: it keeps its epoch until it has revoked what it is to lose, then it gets the partitions
     that no other member has any longer.
     ANSWERS: the member's epoch, and its assignment if that is new to it or it sent all of its own fields.
@@ -89,6 +92,9 @@ def on_consumer_group_heartbeat(
     if request.member_epoch in (LEAVING, LEAVING_STATIC):
         return _leave(me, request, reply_to, on).after(checks)
     joins = request.member_epoch == JOINING
+    if not request.member_id:
+        me, made = make_member_id(me, UNNAMED, on)
+        request = request.but(member_id=made)
     group = me.groups.get(request.group_id) or ConsumerGroup()
     taken = static_members.takeover_records(group, request)
     group = _replay_records(group, taken)
@@ -163,8 +169,10 @@ def _form_checks(request: ConsumerGroupHeartbeat) -> Iterator[Check]:
     Source: GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid.
     """
     error, epoch = Errors.INVALID_REQUEST, request.member_epoch
-    if not request.member_id or not request.group_id:
-        yield compare("member id and group id", request.member_id, request.group_id, False, error)
+    if request.needs_member_id and not request.member_id:
+        yield compare("member id", None, None, False, error)
+    if not request.group_id:
+        yield compare("group id", None, None, False, error)
     if epoch == JOINING:
         owns = "owned partitions of a member that joins"
         yield compare(owns, request.owned, (), request.owned == (), error)

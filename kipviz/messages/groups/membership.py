@@ -12,6 +12,8 @@ from kipviz.messages.message import Message
 JOINING, LEAVING = 0, -1
 # The epoch of a static member that leaves but will return before its session expires.
 LEAVING_STATIC = -2
+# The first version in which a client makes its member id itself (KIP-1082), and which has SubscribedTopicRegex.
+NAMES_MEMBER = HAS_REGEX = 1
 
 
 class Assignment(Value, frozen=True):
@@ -26,7 +28,7 @@ class ConsumerGroupHeartbeat(Message, frozen=True):
     `subscribed_topic_names` are all topics that it subscribes to by name, `owned` its partitions; each is None if it is
     unchanged since the previous heartbeat. `regex` is its SubscribedTopicRegex: None if that is unchanged, "" if it has
     none any longer. `rack` is the client.rack of a member that joins, "" for none. `instance_id` is the
-    group.instance.id of a static member, "" for none.
+    group.instance.id of a static member, "" for none. `version` is the one that the client speaks.
     NOT MODELLED: the assignor's name, the timeouts.
     """
 
@@ -40,6 +42,21 @@ class ConsumerGroupHeartbeat(Message, frozen=True):
     instance_id: str = ""
     regex: str | None = None
     rack: str = ""
+    version: int = 1
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The names of its fields; the version only if it is not the newest."""
+        return tuple(f for f in super().told if f != "version" or self.version != self.VERSION)
+
+    @property
+    def needs_member_id(self) -> bool:
+        """Whether it has to name its member; in version 0 the coordinator makes the id of a member that joins.
+
+        Source: GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid.
+        """
+        at_all = self.member_epoch > JOINING or self.member_epoch == LEAVING
+        return at_all or self.version >= NAMES_MEMBER
 
     @property
     def subscribes(self) -> bool:

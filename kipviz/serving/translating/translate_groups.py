@@ -19,7 +19,11 @@ from kipviz.messages.groups.groups import (
     OffsetFetch,
     OffsetFetchResponse,
 )
-from kipviz.messages.groups.membership import JOINING, ConsumerGroupHeartbeat
+from kipviz.messages.groups.membership import (
+    JOINING,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatResponse,
+)
 from kipviz.messages.groups.several_groups import named_groups
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
@@ -154,12 +158,30 @@ def consumer_group_heartbeat(
         return _reject_heartbeat(Errors.INVALID_REQUEST, why)
     name = said["ServerAssignor"]
     if name is None or name in ASSIGNORS or is_malformed(message):
-        if said["RebalanceTimeoutMs"] != UNCHANGED_MS:
-            times = (GROUP_CONSUMER_SESSION_TIMEOUT_MS.default, said["RebalanceTimeoutMs"])
-            request.desk.groups.ask(said["GroupId"], said["MemberId"], *times)
-        return as_written(request, messages)
+        return _with_times(request, messages)
     told = f"ServerAssignor {name} is not supported. Supported assignors: {', '.join(ASSIGNORS)}."
     return _reject_heartbeat(FurtherErrors.UNSUPPORTED_ASSIGNOR, told)
+
+
+def _with_times(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
+    """Pass on a heartbeat, and keep the time for a rebalance of its member, whose id may be in the response only."""
+    said, groups = request.said, request.desk.groups
+    asked = as_written(request, messages)
+    if said["RebalanceTimeoutMs"] == UNCHANGED_MS:
+        return asked
+    times = (GROUP_CONSUMER_SESSION_TIMEOUT_MS.default, said["RebalanceTimeoutMs"])
+    if said["MemberId"]:
+        groups.ask(said["GroupId"], said["MemberId"], *times)
+        return asked
+
+    def answer(replies: Replies) -> Struct | None:
+        (told,) = replies
+        assert isinstance(told, ConsumerGroupHeartbeatResponse)
+        if told.member_id:
+            groups.ask(said["GroupId"], told.member_id, *times)
+        return asked.answer(replies)
+
+    return TranslatedRequest(asked.messages, answer)
 
 
 def share_group_heartbeat(

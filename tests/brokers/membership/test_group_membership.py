@@ -63,6 +63,23 @@ def test_a_full_group_takes_nobody_in_and_keeps_whom_it_has_also_by_a_static_nam
     assert desk.ask(on_consumer_group_heartbeat, double).error is Errors.UNRELEASED_INSTANCE_ID
 
 
+def test_a_member_of_version_0_gets_its_member_id_from_its_coordinator(desk):
+    """GroupMetadataManager.consumerGroupHeartbeat; those of two members differ."""
+    first = ConsumerGroupHeartbeat("g", "", 0, ("src",), (), version=0)
+    named = [desk.ask(on_consumer_group_heartbeat, first).member_id for _ in range(2)]
+    assert named == ["member.1", "member.2"]
+    assert sorted(desk.role.groups["g"].members) == named
+    static = first.but(instance_id="one")
+    taken = desk.ask(on_consumer_group_heartbeat, static).member_id
+    away = static.but(member_epoch=-2)
+    assert desk.ask(on_consumer_group_heartbeat, away).error is Errors.FENCED_INSTANCE_ID
+    assert desk.ask(on_consumer_group_heartbeat, away.but(member_id=taken)).error is Errors.NONE
+    back = desk.ask(on_consumer_group_heartbeat, static)
+    assert back.error is Errors.NONE
+    assert back.member_id not in (*named, taken)
+    assert back.member_id in desk.role.groups["g"].members
+
+
 def test_a_heartbeat_that_changes_nothing_writes_nothing_and_brings_no_assignment(desk):
     join(desk, "C1")
     before, written = desk.role, len(desk.written(HERE))

@@ -12,7 +12,10 @@ INVALID_REQUEST, UNSUPPORTED_ASSIGNOR = 42, 112
 
 
 def beat(version, **said):
-    cluster = make_cluster()
+    return beat_in(make_cluster(), version, **said)
+
+
+def beat_in(cluster, version, **said):
     home = cluster.world.image.home_of("__consumer_offsets", "g")
     caller = cluster.connect(cluster.world.image.leader_of(home))
     joins = {
@@ -42,6 +45,23 @@ def test_an_assignor_that_brokers_do_not_have_is_an_error_with_those_that_they_h
         "ServerAssignor mine is not supported. Supported assignors: uniform, range."
     )
     assert beat(version, ServerAssignor="mine", MemberEpoch=-3)["ErrorCode"] == INVALID_REQUEST
+
+
+def test_a_coordinator_makes_the_member_id_that_a_client_of_version_0_lacks():
+    """KIP-1082: from version 1 on, the client makes it."""
+    cluster = make_cluster()
+    told = beat_in(cluster, 0, MemberId="")
+    assert (told["ErrorCode"], told["MemberId"], told["MemberEpoch"]) == (0, "member.1", 2)
+    unchanged = {"RebalanceTimeoutMs": -1, "SubscribedTopicNames": None, "TopicPartitions": None}
+    told = beat_in(cluster, 0, MemberId="member.1", MemberEpoch=2, **unchanged)
+    assert (told["ErrorCode"], told["MemberEpoch"]) == (0, 2)
+    assert beat_in(cluster, 0, MemberId="")["MemberId"] == "member.2"
+
+
+@pytest.mark.parametrize(("version", "epoch"), [(1, 0), (1, -2), (0, 1), (0, -1)])
+def test_other_heartbeats_name_their_member(version, epoch):
+    said = {"MemberId": "", "MemberEpoch": epoch, "InstanceId": "one"}
+    assert beat(version, **said)["ErrorCode"] == INVALID_REQUEST
 
 
 @pytest.mark.parametrize(

@@ -113,12 +113,15 @@ def test_a_rebalance_ends_without_a_member_that_goes_on_beating_and_does_not_joi
     fast.client.forget()
 
 
-def test_a_member_of_the_consumer_protocol_revokes_within_the_time_that_it_asked_for(server):
+@pytest.mark.parametrize(("named", "version"), [("keeps", -1), ("", 0)])
+def test_a_member_of_the_consumer_protocol_revokes_within_the_time_that_it_asked_for(
+    server, named, version
+):
     client = Client(server.cluster.desk.ports, "c", Tally())
 
     def beat(member, epoch, **said):
         asked = {"GroupId": "k", "MemberId": member, "MemberEpoch": epoch}
-        return client.ask(1, raw.CONSUMER_HEARTBEAT, **asked, **said)
+        return client.ask(1, raw.CONSUMER_HEARTBEAT, version, **asked, **said)
 
     def join(member):
         return beat(
@@ -129,10 +132,11 @@ def test_a_member_of_the_consumer_protocol_revokes_within_the_time_that_it_asked
             TopicPartitions=(),
         )
 
-    epoch = join("keeps")["MemberEpoch"]
+    told = join(named)
+    member, epoch = told["MemberId"], told["MemberEpoch"]
     join("comes")
     begun = time.monotonic()
-    until(lambda: beat("keeps", epoch)["ErrorCode"] == UNKNOWN_MEMBER_ID)
+    until(lambda: beat(member, epoch)["ErrorCode"] == UNKNOWN_MEMBER_ID)
     # The brokers' own time is five minutes; this member asks for less.
     assert time.monotonic() - begun < 200
     client.forget()

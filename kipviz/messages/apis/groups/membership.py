@@ -22,8 +22,6 @@ from kipviz.settings.broker_configs import (
     GROUP_SHARE_HEARTBEAT_INTERVAL_MS,
 )
 
-# The first version with SubscribedTopicRegex.
-HAS_REGEX = 1
 OWNED = (Field("TopicId", "uuid"), Field("Partitions", "[]int32"))
 
 CONSUMER_GROUP_HEARTBEAT_REQUEST = Schema(
@@ -129,7 +127,7 @@ def _decode_heartbeat(
 ) -> tuple[model.ConsumerGroupHeartbeat, ...]:
     """Return the request; a partition of a topic with an unknown id has the id in its name."""
     owned = fields["TopicPartitions"]
-    regex = fields["SubscribedTopicRegex"] if incoming.version >= HAS_REGEX else None
+    regex = fields["SubscribedTopicRegex"] if incoming.version >= model.HAS_REGEX else None
     held = (
         f"{incoming.topic_of(each) or each['TopicId']}-{index}"
         for each in owned or ()
@@ -144,6 +142,7 @@ def _decode_heartbeat(
         fields["InstanceId"] or "",
         regex,
         fields["RackId"] or "",
+        incoming.version,
     )
     return (message,)
 
