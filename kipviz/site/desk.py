@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from typing import Annotated, TypedDict
+
+import msgspec
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import explore
@@ -20,12 +23,37 @@ from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.page_parts import Part
 from kipviz.widgets.comparing.alignment import compare_payloads
 from kipviz.widgets.pages.line import line_of
+from kipviz.widgets.pages.payload import Payload
 from kipviz.widgets.stepping.files import file_of
 from kipviz.widgets.stepping.lines import Lab
-from kipviz.widgets.stepping.page_messages import PageAnswer, Work
+from kipviz.widgets.stepping.page_messages import PageAnswer, Progress, Work, number_of
 
 # The limit of a search in a page: 50,000 states take about 120 MB in a browser.
 STATES_MAX = 50_000
+
+
+class OpenedRun(TypedDict):
+    """A run that the model has opened, its place, and what is no longer as it was when its link was made."""
+
+    payload: Annotated[Part, msgspec.Meta(extra={"schema": Payload})]
+    branch: int
+    step: int
+    changes: list[str]
+
+
+class FoundExample(TypedDict):
+    """A shortest run that breaks a property, as a link that opens it."""
+
+    property: str
+    steps: int
+    link: str
+
+
+class Searched(TypedDict):
+    """What a search of all states has found."""
+
+    sentence: str
+    examples: list[FoundExample]
 
 
 def bake(name: str, design: str = "") -> str:
@@ -46,7 +74,7 @@ class PageState:
         self._lab: Lab | None = None
         self._branches: list[Part] = []
         self._work: Work | None = None
-        self._number: object = None
+        self._number: int | None = None
 
     def open(self, name: str, design: str = "") -> str:
         """Open a story under a design, by default its own.
@@ -70,18 +98,24 @@ class PageState:
         self._lab, self._work = lab, None
         self._branches = list(lab.payload["branches"])
         changed = [*run.changes, *lab.lost]
-        return _line({"payload": lab.payload, "branch": branch, "step": step, "changes": changed})
+        opened: OpenedRun = {
+            "payload": lab.payload,
+            "branch": branch,
+            "step": step,
+            "changes": changed,
+        }
+        return _line(opened)
 
     def ask(self, command: str) -> str:
         """Answer a request of the page, or start to work on it; `go_on` then returns the answer."""
         wish = json.loads(command)
-        self._number = wish.get("id")
+        self._number = number_of(wish)
         if self._lab is None:
-            return _line({"id": self._number, "error": "No run is open yet."})
+            return self._tell({"error": "No run is open yet."})
         try:
             answer = self._lab.respond(wish)
         except ValueError as sentence:
-            return _line({"id": self._number, "error": complete_sentence(str(sentence))})
+            return self._tell({"error": complete_sentence(str(sentence))})
         if isinstance(answer, Generator):
             self._work = answer
             return self.go_on()
@@ -90,7 +124,7 @@ class PageState:
     def go_on(self) -> str:
         """Work for a moment; return the answer, or the progress of the work."""
         if self._work is None:
-            return _line({"id": self._number, "error": "Nothing is under way."})
+            return self._tell({"error": "Nothing is under way."})
         try:
             said = next(self._work)
         except StopIteration as done:
@@ -98,20 +132,23 @@ class PageState:
             return self._answer(done.value)
         except ValueError as sentence:
             self._work = None
-            return _line({"id": self._number, "error": complete_sentence(str(sentence))})
-        return _line({"id": self._number, "busy": said})
+            return self._tell({"error": complete_sentence(str(sentence))})
+        return self._tell({"busy": said})
 
     def stop(self) -> str:
         """Stop the work in progress; the run stays as it was before."""
         if self._work is not None:
             self._work.close()
             self._work = None
-        return _line({"id": self._number, "error": "Stopped. The run is unchanged."})
+        return self._tell({"error": "Stopped. The run is unchanged."})
+
+    def _tell(self, answer: PageAnswer | Progress) -> str:
+        return _line({"id": self._number, **answer})
 
     def _answer(self, answer: PageAnswer) -> str:
         if "branch" in answer:
             self._branches.append(answer["branch"])
-        return _line({"id": self._number, **answer})
+        return self._tell(answer)
 
     def file(self, number: int, what: str, branch: int, step: int) -> str:
         """Make a file of the run: a page, a trace file or a test."""
@@ -143,7 +180,7 @@ def search(name: str, design: str, faults: str, states_max: int = STATES_MAX) ->
     """
     story, chosen, budget = scenario_named(name), design_named(design), budget_of(faults)
     found = explore(story.model(chosen, budget), min(states_max, STATES_MAX))
-    examples = []
+    examples: list[FoundExample] = []
     for example in found.counterexamples:
         run = runs.follow(story, chosen, budget, example.actions)
         run = run.at(run.trace.jump(run.trace.line[-1]))  # the link opens at the violation
@@ -154,7 +191,8 @@ def search(name: str, design: str, faults: str, states_max: int = STATES_MAX) ->
                 "link": permalink(run),
             }
         )
-    return _line({"sentence": found.sentence, "examples": examples})
+    searched: Searched = {"sentence": found.sentence, "examples": examples}
+    return _line(searched)
 
 
 def _line(value: object) -> str:

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from kipviz.views.page_parts import Part, RowPart, Shown
+from kipviz.views.page_parts import Cells, RowPart, Shown, TonedCells
 
-Cells = Shown
-Card = Mapping[str, Cells]
+Card = Mapping[str, TonedCells]
 Snapshot = Mapping[str, Card]
 Row = RowPart
 Close = list[str | int]
 
-TONE = "tone"
+TONE: Final = "tone"
 CALM = "calm"
 
 
@@ -129,7 +129,7 @@ class Lifetimes:
                 self._close(before.row)
             shown[row_id] = self._begin(card_id, row_id, cells)
 
-    def _begin(self, card_id: str, row_id: str, cells: Cells) -> _Open:
+    def _begin(self, card_id: str, row_id: str, cells: TonedCells) -> _Open:
         row: Row = {
             "card": card_id,
             "id": row_id,
@@ -152,9 +152,9 @@ class _Open:
     """A row still on screen, and the cells from which it was made (None if inherited)."""
 
     row: Row
-    source: Cells | None
+    source: TonedCells | None
 
-    def shows(self, cells: Cells) -> bool:
+    def shows(self, cells: TonedCells) -> bool:
         """Return whether the row already has these cells; the same object is not compared."""
         if self.source is cells or self.source == cells:
             return True
@@ -162,8 +162,10 @@ class _Open:
         return same_tone and bool(self.row["cells"] == _bare(cells))
 
 
-def _bare(cells: Cells) -> Part:
-    return {name: value for name, value in cells.items() if name != TONE}
+def _bare(cells: TonedCells) -> Cells:
+    bare = cells.copy()
+    bare.pop(TONE, None)
+    return bare
 
 
 def covers(row: Shown, step: int) -> bool:

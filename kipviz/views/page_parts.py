@@ -109,9 +109,57 @@ class ChoicePart(TypedDict):
 ChoicesPart = TypedDict("ChoicesPart", {"from": int, "to": int | None, "items": list[ChoicePart]})
 """The steps during which some choices exist."""
 
+_Transition = TypedDict("_Transition", {"from": str, "to": str}, total=False)
+
+
+class Cells(_Transition, total=False):
+    """What a row of a card says, by name; which cells a row has, its card's kind decides."""
+
+    # Facts, entries and metrics; `line` is also the number of a program's line.
+    label: str
+    value: str | int
+    level: int
+    order: int
+    line: str | int
+    svg: str
+    # A program, and a machine with its transitions.
+    text: str
+    current: bool
+    waiting: bool
+    state: str
+    times: int
+    # A log and its marks, and the records of a share-partition.
+    at: int
+    by: str
+    offset: int
+    batch: str
+    control: str
+    fate: str
+    span: str
+    short: str
+    delivery_count: int
+    note: str
+    member: str
+    staged: str
+    lock: str
+    gap: bool
+    below: bool
+    # What a client and a broker believe of the same thing.
+    client: str
+    broker: str
+    verdict: str
+    words: str
+
+
+class TonedCells(Cells, total=False):
+    """The cells as a view fills them in: the tone becomes the tone of the row."""
+
+    tone: str
+
+
 RowPart = TypedDict(
     "RowPart",
-    {"card": str, "id": str, "from": int, "to": int | None, "cells": Part, "tone": str},
+    {"card": str, "id": str, "from": int, "to": int | None, "cells": Cells, "tone": str},
 )
 """The steps during which a row of a card has its cells."""
 

@@ -71,6 +71,7 @@ OTHER_WRITERS = {
     "site/runtime.py",
     "site/build.py",
     "site/lite.py",
+    "site/desk_types.py",
     "widgets/pages/page_types.py",
 }
 

@@ -19,7 +19,7 @@ import pytest
 from kipviz.campaigns.loop import LoopCampaign
 from kipviz.core.links.linkcode import PATTERN
 from kipviz.scenarios.library import LIBRARY, scenario
-from kipviz.site import lite, runtime
+from kipviz.site import desk_types, lite, runtime
 from kipviz.site.build import ASSETS, asset_text, card, stored_run, story_page
 from kipviz.site.desk import PageState, bake, compare, search
 from kipviz.site.packing import pack
@@ -53,6 +53,13 @@ def in_node(words, lines) -> list[str]:
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.splitlines()
+
+
+def test_the_types_of_what_the_model_tells_a_page_are_as_new_as_the_model() -> None:
+    stored = desk_types.DECLARATIONS.read_text(encoding="utf-8")
+    assert stored == desk_types.declarations(), "run `python -m kipviz.site.desk_types`"
+    assert "  payload: Payload;\n" in stored
+    assert "interface Payload" not in stored
 
 
 def in_webassembly(site: Path, names) -> dict[str, str]:

@@ -20,7 +20,8 @@ from kipviz.messages.message_errors import error_in
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.role_cards.card_rows import Card, Cells
+from kipviz.views.page_parts import TonedCells
+from kipviz.views.role_cards.card_rows import Card
 
 COMMITTED = "transactions committed"
 ABORTED = "transactions aborted"
@@ -82,7 +83,7 @@ class Metrics:
             if self._longest >= 0:
                 self._watch(event)
             for name, count in increased_counters(event):
-                before = self.card[name]["value"] if name in self.card else 0
+                before = int(self.card[name]["value"]) if name in self.card else 0
                 self.card = {**self.card, name: _cells(name, before + count)}
 
     def _watch(self, event: Event) -> None:
@@ -106,7 +107,7 @@ class Metrics:
             self.card = {**self.card, LATE: _cells(LATE, late)}
 
 
-def _cells(name: str, value: int) -> Cells:
+def _cells(name: str, value: int) -> TonedCells:
     return {"value": value, "order": ORDER.index(name.partition(BETWEEN)[0])}
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from kipviz.views.page_parts import Part
+from kipviz.views.page_parts import TonedCells
 
-# The cells of one row of a card, by their column.
-Cells = Part
-Card = dict[str, Cells]
+# The rows of a card by their names.
+Card = dict[str, TonedCells]
 Fact = tuple[str, str, str]
 
 

@@ -45,7 +45,8 @@ from kipviz.records.share_group_state import (
     StateBatch,
 )
 from kipviz.records.transaction_state import GroupAssignmentRecord, Tombstone, TransactionRecord
-from kipviz.views.role_cards.card_rows import Card, Cells, span
+from kipviz.views.page_parts import TonedCells
+from kipviz.views.role_cards.card_rows import Card, span
 from kipviz.views.role_cards.shares import SHORT
 
 TEXT_MAX = 8
@@ -126,7 +127,11 @@ class _BatchRows:
 def _tape_rows(batch: Batch, whose: _Whose) -> Card:
     about = _describe_batch(batch, whose)
     if batch.control:
-        cells = {"offset": batch.base_offset, "text": batch.control[0], **about}
+        cells: TonedCells = {
+            "offset": batch.base_offset,
+            "text": batch.control[0],
+            **about,
+        }
         return {f"offset {batch.base_offset}": cells}
     if batch.count > 1:
         about["span"] = span(batch.base_offset, batch.last_offset)
@@ -179,9 +184,9 @@ def _whose(log: PartitionLog, batch: Batch, epoch: int) -> _Whose:
     return _Whose(epoch, "" if batch.control else _fate(log, batch))
 
 
-def _describe_batch(batch: Batch, whose: _Whose) -> Cells:
+def _describe_batch(batch: Batch, whose: _Whose) -> TonedCells:
     """Return whose a batch is, whether it is a marker, and the outcome of its transaction."""
-    about: Cells = {"batch": "", "control": batch.control[:1]}
+    about: TonedCells = {"batch": "", "control": batch.control[:1]}
     if batch.producer_id < 0 or not batch.transactional:
         return about
     about["batch"] = f"pid {batch.producer_id} epoch {whose.epoch}"
@@ -221,7 +226,7 @@ def _fate(log: PartitionLog, batch: Batch) -> str:
 
 def _marks(log: PartitionLog) -> Card:
     stable = log.last_stable_offset
-    lso: Cells = {"at": stable}
+    lso: TonedCells = {"at": stable}
     if stable < log.high_watermark:
         lso["by"] = _holder(log, stable)
     return {"HW": {"at": log.high_watermark}, "LSO": lso, "LEO": {"at": log.end_offset}}

@@ -12,7 +12,8 @@ from kipviz.brokers.share_leaders.share_partition import SharePartition
 from kipviz.cluster.timing.clock import ms
 from kipviz.cluster.world import BrokerRole
 from kipviz.records.share_group_state import RecordState
-from kipviz.views.role_cards.card_rows import Card, Cells, Fact, facts, span
+from kipviz.views.page_parts import TonedCells
+from kipviz.views.role_cards.card_rows import Card, Fact, facts, span
 from kipviz.views.tones import CALM, TONE_OF_RECORD
 
 Due = tuple[tuple[int, int], ...]
@@ -62,7 +63,7 @@ def _cell(
     finished: Finished,
     rules: BrokerRules,
     due: dict[int, int],
-) -> Cells:
+) -> TonedCells:
     if share is None or share.start_offset < 0:
         return _plain(offset, note="not loaded")
     if offset < share.start_offset:
@@ -72,7 +73,7 @@ def _cell(
     if record is None:
         return _plain(offset)
     lock = _lock(record, rules, due.get(record.lock))
-    more: Cells = {"member": record.member_id} if record.member_id else {}
+    more: TonedCells = {"member": record.member_id} if record.member_id else {}
     if record.staged_producer_id >= 0:
         more["staged"] = f"{record.staged_producer_id}/{record.staged_producer_epoch}"
     more |= {"lock": lock} if lock else {}
@@ -87,7 +88,7 @@ def _plain(
     note: str = "",
     *,
     below: bool = False,
-) -> Cells:
+) -> TonedCells:
     """Return the cells of a record without its holder: one shared object for all steps, which must not be changed."""
     return {
         "offset": offset,

@@ -11,11 +11,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from kipviz.views.page_parts import Shown
+from kipviz.views.page_parts import Cells, Shown
 
 FORMAT = 1
 
@@ -237,7 +237,7 @@ class RowInfo(_Part):
     id: str
     from_: int
     to: int | None
-    cells: dict[str, Any]
+    cells: Cells
     tone: Tone = "calm"
 
 

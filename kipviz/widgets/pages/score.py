@@ -8,11 +8,23 @@ when the cursor stands at a step at which it holds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypedDict
 
 from kipviz.views.lifetimes import covers
-from kipviz.views.page_parts import Part, Shown
+from kipviz.views.page_parts import Shown
 
 KINDS = {"next": "n", "cannot": "c", "answer": "a"}
+
+
+class ScoreNow(TypedDict):
+    """How many questions are answered and right, how many goals are reached of all, and their names."""
+
+    answered: int
+    right: int
+    questions: int
+    goals: int
+    of: int
+    reached: list[str]
 
 
 class Score:
@@ -32,7 +44,7 @@ class Score:
         answers: Mapping[str, object],
         revealed: Iterable[str],
         reached: Iterable[str],
-    ) -> Part:
+    ) -> ScoreNow:
         """Update the score; `place` is the branch and the step of the cursor.
 
         Returns:
@@ -51,7 +63,7 @@ class Score:
         self._reached |= self._goals_at(branches, place)
         return self._encode_score()
 
-    def _encode_score(self) -> Part:
+    def _encode_score(self) -> ScoreNow:
         asked = (
             {q["id"] for q in self._payload.get("questions", [])} | self._revealed | {*self._kept}
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import anywidget
 import ipywidgets
@@ -38,6 +38,14 @@ class OpenRequest(msgspec.Struct, frozen=True):
     """The page's request to open the run with this key."""
 
     run: str
+
+
+class OpenAnswer(TypedDict, total=False):
+    """What the page is told of its request to open a run: where it is, or why it is not open."""
+
+    run: str
+    say: str
+    error: str
 
 
 def _plain_name(value: object) -> str:
@@ -133,18 +141,21 @@ class ResultPanel(ipywidgets.VBox):
         try:
             run = msgspec.convert(said, OpenRequest).run
         except msgspec.ValidationError as wrong:
-            self.view.send({"error": f"The page asked for something unknown: {wrong}."})
+            self._tell({"error": f"The page asked for something unknown: {wrong}."})
             return
         try:
             self.open_run(run)
         except (LookupError, ValueError) as sentence:
-            self.view.send({"run": run, "error": complete_sentence(str(sentence.args[0]))})
+            self._tell({"run": run, "error": complete_sentence(str(sentence.args[0]))})
         except Exception as wrong:
             words = (
                 f"The model failed: {type(wrong).__name__}: {wrong}. The kernel's log says where."
             )
-            self.view.send({"run": run, "error": words})
+            self._tell({"run": run, "error": words})
             raise
+
+    def _tell(self, answer: OpenAnswer) -> None:
+        self.view.send(answer)
 
     def open_run(self, run: str) -> Stepper:
         """Open a run below the tables, instead of the one that was open there.
@@ -157,5 +168,5 @@ class ResultPanel(ipywidgets.VBox):
         stepper = self._result.open_run(run)
         self._below.children = (stepper,)
         self.stepper = stepper
-        self.view.send({"run": run, "say": f"The run is open below, at message {stepper.step}."})
+        self._tell({"run": run, "say": f"The run is open below, at message {stepper.step}."})
         return stepper

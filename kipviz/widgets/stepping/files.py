@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.learner_record import NOTHING, Learned
@@ -29,6 +29,27 @@ KINDS = {
 }
 
 
+class MadeFile(TypedDict):
+    """A file of a run, and its media type."""
+
+    name: str
+    type: str
+    text: str
+
+
+class SentFile(MadeFile):
+    """The file that the page asked for in its request `id`."""
+
+    id: int | None
+
+
+class NoFile(TypedDict):
+    """Why there is no file for the request `id`."""
+
+    id: int | None
+    error: str
+
+
 def file_of(
     what: str,
     payload: Shown,
@@ -36,7 +57,7 @@ def file_of(
     step: int,
     lab: Lab | None,
     learned: Learned = NOTHING,
-) -> dict[str, str]:
+) -> MadeFile:
     """Return a file's name, type and text; `payload` has all branches, `lab` the model if there is one.
 
     Raises:
@@ -66,5 +87,5 @@ def file_of(
     return _file(name, what, pytest_source(run, runs.judge(run)))
 
 
-def _file(name: str, what: str, text: str) -> dict[str, str]:
+def _file(name: str, what: str, text: str) -> MadeFile:
     return {"name": name, "type": KINDS[what], "text": text}

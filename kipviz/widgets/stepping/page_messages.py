@@ -8,11 +8,12 @@ about them is an echo and changes nothing.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import TypeAlias, TypedDict
+from typing import Annotated, Literal, TypeAlias, TypedDict
 
 import msgspec
 
 from kipviz.views.page_parts import Part
+from kipviz.widgets.pages.payload import Branch
 
 # Values that only Python sets. The page adds the branch of an answer to its own list and sends that list back.
 MADE_HERE = frozenset({"payload", "branches", "tree", "score", "answer", "notice"})
@@ -20,7 +21,7 @@ TEXT_MAX = 1_000
 PLACE_MAX = 2**31 - 1
 
 
-class _Views(msgspec.Struct):
+class ViewState(msgspec.Struct):
     """Which cards are pinned or hidden, which rows are pinned, and whether only changes are shown."""
 
     pinned: list[str] = []
@@ -29,8 +30,24 @@ class _Views(msgspec.Struct):
     only: bool = False
 
 
+class Selection(TypedDict, total=False):
+    """What the reader chose: a message by its id, a value by its card and row, or nothing; `side` is of a comparison."""
+
+    kind: Literal["message", "value"]
+    id: str
+    card: str
+    row: str
+    side: str
+
+
 # A request of the page, as it comes: the code that answers it checks the type of what is inside.
 Command: TypeAlias = Mapping[str, object]
+
+
+def number_of(command: Command) -> int | None:
+    """Return the number of a request, with which its answer is sent; None if it has none."""
+    number = command.get("id")
+    return number if isinstance(number, int) else None
 
 
 class BranchStep(TypedDict):
@@ -43,11 +60,31 @@ class BranchStep(TypedDict):
 class PageAnswer(TypedDict, total=False):
     """What a request changes: a new branch, the cursor's place, a branch's number and name, or branches that are gone."""
 
-    branch: Part
+    branch: Annotated[Part, msgspec.Meta(extra={"schema": Branch})]
     go: BranchStep
     name: tuple[int, str]
     gone: list[int]
     say: str
+
+
+class Progress(TypedDict, total=False):
+    """The progress of the work on a request, or what went wrong."""
+
+    busy: str
+    error: str
+
+
+class Answer(PageAnswer, Progress, total=False):
+    """What the page is told of its request `id`: the answer, or how it stands."""
+
+    id: int | None
+
+
+class TreeChanges(TypedDict, total=False):
+    """The branches that have another name than they were made with, by their numbers, and those that are gone."""
+
+    names: dict[str, str]
+    gone: list[int]
 
 
 # An answer that takes long: its progress in words, then the answer.
@@ -58,13 +95,13 @@ SHAPES: dict[str, object] = {
     "step": int,
     "branch": int,
     "lines": tuple[int, int],
-    "selection": dict[str, object],
+    "selection": Selection,
     "answers": dict[str, int],
     "revealed": list[str],
     "reached": list[str],
     "all_lanes": bool,
     "presenter": bool,
-    "views": _Views,
+    "views": ViewState,
     "tool": str,
     "command": dict[str, object],
 }
@@ -90,12 +127,12 @@ def why_not(name: str, value: object) -> str:
     """Return why a value of the page is not valid, or ""."""
     if name not in SHAPES:
         return ""  # a value of the widgets' own machinery, which checks it itself
+    if name == "selection" and isinstance(value, Mapping) and (missing := _missing(value)):
+        return _render_kept(name, f"it has no text for {missing!r}")
     try:
         msgspec.convert(value, SHAPES[name])
     except (msgspec.ValidationError, RecursionError) as problem:
         return _render_kept(name, str(problem))
-    if name == "selection" and isinstance(value, Mapping) and (missing := _missing(value)):
-        return _render_kept(name, f"it has no text for {missing!r}")
     asks = value.get("do", "take") if name == "command" and isinstance(value, Mapping) else ""
     if not isinstance(asks, str):
         return _render_kept(name, "what it asks for must be a text, such as 'take'")

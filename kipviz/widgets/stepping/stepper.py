@@ -33,13 +33,21 @@ from kipviz.widgets.pages.open_question import flow_of, tells_at, title_of
 from kipviz.widgets.pages.score import Score
 from kipviz.widgets.stepping import reasons
 from kipviz.widgets.stepping.cursor import Change, WithCursor
-from kipviz.widgets.stepping.page_messages import Command, PageAnswer, Work
+from kipviz.widgets.stepping.page_messages import (
+    Command,
+    PageAnswer,
+    Progress,
+    TreeChanges,
+    Work,
+    number_of,
+)
 from kipviz.widgets.stepping.sharing import StepRow, permalink_of, steps_of, whole
 from kipviz.widgets.stepping.stepper_commands import Asking
 
 if TYPE_CHECKING:  # pandas takes long to import, and a recorded run has no model behind it
     import pandas as pd
 
+    from kipviz.widgets.stepping.files import NoFile, SentFile
     from kipviz.widgets.stepping.lines import Lab
 
 FRONT = Path(__file__).parents[1] / "static" / "stepper.js"
@@ -130,16 +138,16 @@ class Stepper(Discoverable, Asking, WithCursor):
         if command.get("do") == "stop":
             self._stopped = True
             return
-        number = command.get("id")
+        number = number_of(command)
         with self._answering(number):
             answer = self._ask(command)
             if isinstance(answer, Generator):
                 self._stopped = False
                 self._work_on(number, answer)
             else:
-                self.answer = {"id": number, **self._take_in(answer)}
+                self._tell(number, self._take_in(answer))
 
-    def _work_on(self, number: object, work: Work) -> None:
+    def _work_on(self, number: int | None, work: Work) -> None:
         """Work for a moment, report progress, and let the kernel handle other messages in between."""
         try:
             loop = asyncio.get_running_loop()
@@ -151,27 +159,32 @@ class Stepper(Discoverable, Asking, WithCursor):
                 try:
                     said = next(work)
                 except StopIteration as done:
-                    self.answer = {"id": number, **self._take_in(done.value)}
+                    self._tell(number, self._take_in(done.value))
                     return
                 if loop is not None and time.monotonic() > until:
-                    self.answer = {"id": number, "busy": said}
+                    self._tell(number, {"busy": said})
                     loop.call_later(0.001, self._work_on, number, work)
                     return
             raise ValueError("stopped; nothing was changed")
 
     @contextlib.contextmanager
-    def _answering(self, number: object) -> Iterator[None]:
+    def _answering(self, number: int | None) -> Iterator[None]:
         """Answer with what went wrong: a sentence for an impossible request, otherwise the error of a bug."""
         try:
             yield
         except ValueError as sentence:
-            self.answer = {"id": number, "error": complete_sentence(str(sentence))}
+            self._tell(number, {"error": complete_sentence(str(sentence))})
         except Exception as wrong:
-            self.answer = {
-                "id": number,
-                "error": f"The model failed: {type(wrong).__name__}: {wrong}. The kernel's log says where.",
-            }
+            self._tell(
+                number,
+                {
+                    "error": f"The model failed: {type(wrong).__name__}: {wrong}. The kernel's log says where.",
+                },
+            )
             raise
+
+    def _tell(self, number: int | None, answer: PageAnswer | Progress) -> None:
+        self.answer = {"id": number, **answer}
 
     def ask(self, do: str, **more: object) -> Self:
         """Make a request at the cursor, as the page does, and move to its answer.
@@ -234,13 +247,16 @@ class Stepper(Discoverable, Asking, WithCursor):
         names, gone = self.tree.get("names", {}), self.tree.get("gone", [])
         if "name" in answer:
             number, name = answer["name"]
-            self.tree = {"names": {**names, str(number): name}, "gone": gone}
+            self._change_tree({"names": {**names, str(number): name}, "gone": gone})
         if "gone" in answer:
             if self.branch in answer["gone"]:  # the cursor must not stay on a removed branch
                 self.branch, self.step = answer["go"]["branch"], answer["go"]["step"]
-            self.tree = {"names": names, "gone": sorted({*gone, *answer["gone"]})}
+            self._change_tree({"names": names, "gone": sorted({*gone, *answer["gone"]})})
         self.made += 1
         return answer
+
+    def _change_tree(self, tree: TreeChanges) -> None:
+        self.tree = tree
 
     @traitlets.observe("answers", "revealed", "reached", "step", "branch")
     def _count(self, change: Change) -> None:
@@ -424,26 +440,27 @@ class Stepper(Discoverable, Asking, WithCursor):
             return
         from kipviz.widgets.stepping.files import file_of
 
-        number = content.get("id")
+        number = number_of(content)
         try:
             payload = {**self.payload, "branches": self.known_branches}
             branch, step = self._place_of(content)
             what = content.get("what", "")
             made = file_of(what, payload, branch, step, self.lab, self.learned)
         except ValueError as sentence:
-            self.send(
-                {
-                    "id": number,
-                    "error": complete_sentence(f"The file could not be made: {sentence}"),
-                }
-            )
+            self._send_no_file(number, sentence)
         except Exception as wrong:
-            self.send(
-                {"id": number, "error": complete_sentence(f"The file could not be made: {wrong}")}
-            )
+            self._send_no_file(number, wrong)
             raise
         else:
-            self.send({"id": number, **made})
+            sent: SentFile = {"id": number, **made}
+            self.send(sent)
+
+    def _send_no_file(self, number: int | None, why: Exception) -> None:
+        answer: NoFile = {
+            "id": number,
+            "error": complete_sentence(f"The file could not be made: {why}"),
+        }
+        self.send(answer)
 
     def _describe_run(self) -> str:
         design = self.payload["design"]

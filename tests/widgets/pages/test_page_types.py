@@ -7,6 +7,7 @@ import re
 import msgspec
 import pytest
 
+from kipviz.views.page_parts import Cells
 from kipviz.widgets import Compare
 from kipviz.widgets.pages import page_types, payload
 from tests.widgets import flow
@@ -32,6 +33,36 @@ def test_what_has_a_default_may_be_missing_and_what_has_none_may_not():
     assert "  arrived?: number | null;\n" in told
     assert '  state: "broken" | "holds" | "pending";\n' in told
     assert "  bytes?: [string, string] | null;\n" in told
+
+
+def test_a_cell_that_no_type_names_is_any_of_the_page_nowhere():
+    assert not re.search(r"\bany\b", re.sub(r"/\*\*.*?\*/", "", page_types.declarations()))
+    assert "  cells: Cells;\n" in page_types.declarations()
+
+
+def test_every_cell_of_a_row_has_a_type():
+    names = set(Cells.__annotations__)
+    for made in (flow.share_payload(), flow.repaired_payload()):
+        for row in made["rows"]:
+            assert set(row["cells"]) <= names, row
+        msgspec.convert(made, payload.Payload)
+
+
+def test_a_cell_of_another_type_is_rejected_with_its_place():
+    made = flow.share_payload()
+    row = next(row for row in made["rows"] if "offset" in row["cells"])
+    wrong = {**made, "rows": [{**row, "cells": {**row["cells"], "offset": "7"}}]}
+    with pytest.raises(ValueError, match=r"Expected `int`, got `str` - at `\$.rows\[0\].cells"):
+        payload.read(wrong)
+
+
+def test_an_answer_has_the_branch_as_its_schema_says_and_the_place_of_the_cursor():
+    told = page_types.declarations()
+    body = re.search(r"export interface Answer \{\n(.*?)\n\}", told, re.DOTALL)
+    assert body
+    assert "  branch?: Branch;" in body[1]
+    assert "  go?: BranchStep;" in body[1]
+    assert "  error?: string;" in body[1]
 
 
 def test_a_comparison_is_as_its_schema_says():

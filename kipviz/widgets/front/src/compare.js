@@ -13,10 +13,10 @@ import { Drawer } from "./frame/panels.js";
 import { Sequence } from "./drawing/sequence.js";
 import { STATE_MARK, STATE_WORD } from "./dom/words.js";
 
-/** @import { Grain, Selection } from "../types/app" */
+/** @import { Grain } from "../types/app" */
 /** @import { Model } from "../types/page" */
 /** @import { ApartRow } from "../types/parts" */
-/** @import { Difference, Lane, Message, Payload, VerdictInfo } from "../types/payload" */
+/** @import { Difference, Lane, Message, Payload, Selection, VerdictInfo } from "../types/payload" */
 
 const MARKED_ROWS = 80; // how far above the cursor differences are marked in the diagrams
 

@@ -4,8 +4,7 @@ import { h, press } from "./dom/dom.js";
 import { Grid } from "./tables/grid.js";
 import style from "./styles/results.css";
 
-/** @import { ResultAnswer } from "../types/parts" */
-/** @import { BrokenRun } from "../types/payload" */
+/** @import { BrokenRun, OpenAnswer } from "../types/payload" */
 
 // So many px has a stepper that is more than its frame.
 const DRAWN = 200;
@@ -22,7 +21,7 @@ class Result {
     this.opened = null; // the run that had the focus last
     /** @type {ResizeObserver | null} */
     this.grown = null;
-    /** @param {ResultAnswer} answer */
+    /** @param {OpenAnswer} answer */
     this.heard = (answer) => this.hear(answer);
     this.payload = /** @type {import("../types/payload").ResultPayload} */ (/** @type {unknown} */ (model.get("payload")));
     /** @param {string} run */
@@ -67,7 +66,7 @@ class Result {
     this.model.send?.({ run });
   }
 
-  /** @param {ResultAnswer} told */
+  /** @param {OpenAnswer} told */
   hear({ run, say, error }) {
     if (run !== undefined && run !== this.asked) return;
     this.element.removeAttribute("aria-busy");

@@ -25,9 +25,9 @@ import { Trail } from "./drawing/why.js";
 
 /** @import { Drawer } from "./frame/panels.js" */
 /** @import { Line } from "./lines/line.js" */
-/** @import { Answer, App, Fold, Place, Wish } from "../types/app" */
+/** @import { App, Fold, Place, Wish } from "../types/app" */
 /** @import { Model } from "../types/page" */
-/** @import { Branch, Item, Lane, Message } from "../types/payload" */
+/** @import { Answer, Branch, Item, Lane, Message } from "../types/payload" */
 
 const PATIENCE = 8000;
 

@@ -3,36 +3,17 @@
 import type { Frame } from "../src/frame/frame.js";
 import type { Line } from "../src/lines/line.js";
 import type { Lines } from "../src/lines/lines.js";
-import type { Branch, CardInfo, Item, Lane, Message, Payload, Question, RowInfo } from "./payload";
+import type { Item, Lane, Message, Payload, Question, RowInfo, Selection } from "./payload";
 import type { Growth, Model } from "./page";
 
 /** Whether the reader looks at one small step, or at a whole big one. */
 export type Grain = "big" | "small";
-
-/** What is chosen: a message or a value, or nothing. */
-export interface Selection {
-  kind?: "message" | "value";
-  id?: string;
-  card?: string;
-  row?: string;
-  side?: string;
-}
 
 /** Where something stands on the screen. */
 export type Place = Pick<DOMRect, "left" | "top" | "bottom">;
 
 /** What Python is asked for, by its name and whatever that wish needs. */
 export type Wish = { do: string } & Record<string, unknown>;
-
-/** What Python answers to a wish. */
-export interface Answer {
-  id?: number;
-  branch?: Branch;
-  busy?: string;
-  error?: string;
-  say?: string;
-  go?: { branch: number; step: number };
-}
 
 /** A run of steps that is drawn as one row: repeats of each other, or steps that a filter leaves out. */
 export type Fold = Repeats | Others;
@@ -58,14 +39,6 @@ export interface Repeats {
 export interface Asking extends Question {
   line?: Line;
   at?: number;
-}
-
-/** What is shown and pinned, as it is saved with a notebook. */
-export interface ViewState {
-  only?: boolean;
-  pinned?: string[];
-  hidden?: string[];
-  rows?: Array<[string, string]>;
 }
 
 /** A diagram, as the frame around it measures it, turns its pages and puts it on paper. */

@@ -1,7 +1,7 @@
 // What the page's own functions make of the browser's types, and what the page keeps at its own nodes.
 // SPDX-License-Identifier: Apache-2.0
 import type { Keyed } from "../src/dom/dom.js";
-import type { Head, Item, Lane, RowInfo, VerdictInfo } from "./payload";
+import type { Head, Item, Lane, RowInfo, Step, VerdictInfo } from "./payload";
 
 type TagOf<Kind extends string> = Kind extends `${infer Tag}.${string}` ? Tag : Kind;
 
@@ -17,7 +17,7 @@ export type Child = Node | string | number | null | undefined;
 export type Drawable = HTMLElement | SVGElement;
 
 /** How a thing stands: its colour, and a sign beside it. */
-export type Tone = "broken" | "calm" | "done" | "gone" | "pending" | "warning";
+export type Tone = NonNullable<Step["tone"]>;
 
 /** A listener of a node. Which kind of event it is told, the name of its event says (`On`); a method's parameter may be narrower. */
 export type Listener = { listen(event: Event): unknown }["listen"];

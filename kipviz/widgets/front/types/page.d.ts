@@ -1,13 +1,13 @@
 // What the page's own parts hand to each other; what comes from Python is in payload.d.ts.
 // SPDX-License-Identifier: Apache-2.0
-import type { Answer, Selection, ViewState, Wish } from "./app";
+import type { Wish } from "./app";
 import type { Line } from "../src/lines/line.js";
-import type { Big, Branch, Choice, Comparison, CutApart, Design, Down, GoalSpan, Head, Hold, HoldInfo, Message, Moment, Note, Payload, RowInfo, Step, VerdictInfo, WireTables } from "./payload";
+import type { Answer, Asks, Big, Branch, Choice, Comparison, CutApart, Design, Down, GoalSpan, Head, Hold, HoldInfo, Message, Moment, Note, Payload, RowInfo, ScoreNow, Selection, Step, TreeChanges, VerdictInfo, ViewState, WireTables } from "./payload";
 
 /** A line's predictions, each with the texts that it names by number. */
 export interface Asked {
   texts: string[];
-  question: [number, string, number, number, Array<[number, number, number]>];
+  question: NonNullable<Asks["questions"]>[number];
 }
 
 /** Everything that lives on a line; `stuck` are the holds of a payload, `held` what a reader holds back. */
@@ -78,7 +78,7 @@ export interface Shared {
   answers: Record<string, number>;
   revealed: string[];
   reached: string[];
-  score: { right?: number; answered?: number };
+  score: Partial<ScoreNow>;
   all_lanes: boolean;
   presenter: boolean;
   notice: string;
@@ -86,7 +86,7 @@ export interface Shared {
   live: string;
   following: boolean;
   views: ViewState;
-  tree: { names?: Record<string, string>; gone?: number[] };
+  tree: TreeChanges;
   answer: Answer;
   command: Partial<Wish>;
 }

@@ -185,19 +185,3 @@ export interface LinkLeg {
   at: number;
   steps: Step[];
 }
-
-/** A file that the kernel made. */
-export interface FileAnswer {
-  id?: number;
-  error?: string;
-  name: string;
-  text: string;
-  type: string;
-}
-
-/** What Python says of a run that was asked for. */
-export interface ResultAnswer {
-  run?: string;
-  say?: string;
-  error?: string;
-}

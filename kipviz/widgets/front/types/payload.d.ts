@@ -1,4 +1,4 @@
-// Made from kipviz/widgets/pages/payload.py and views/reports/blocks.py by `python -m kipviz.widgets.pages.page_types`; do not edit.
+// Made from the types in kipviz/widgets and kipviz/views by `python -m kipviz.widgets.pages.page_types`; do not edit.
 // SPDX-License-Identifier: Apache-2.0
 
 /** The design whose rules are shown, and how far they are decided. */
@@ -87,13 +87,49 @@ export interface CardInfo {
   about?: Record<string, string>;
 }
 
+/** What a row of a card says, by name; which cells a row has, its card's kind decides. */
+export interface Cells {
+  at?: number;
+  batch?: string;
+  below?: boolean;
+  broker?: string;
+  by?: string;
+  client?: string;
+  control?: string;
+  current?: boolean;
+  delivery_count?: number;
+  fate?: string;
+  from?: string;
+  gap?: boolean;
+  label?: string;
+  level?: number;
+  line?: string | number;
+  lock?: string;
+  member?: string;
+  note?: string;
+  offset?: number;
+  order?: number;
+  short?: string;
+  span?: string;
+  staged?: string;
+  state?: string;
+  svg?: string;
+  text?: string;
+  times?: number;
+  to?: string;
+  value?: string | number;
+  verdict?: string;
+  waiting?: boolean;
+  words?: string;
+}
+
 /** One row of a card with its lifetime. */
 export interface RowInfo {
   card: string;
   id: string;
   from: number;
   to: number | null;
-  cells: Record<string, any>;
+  cells: Cells;
   tone?: "broken" | "calm" | "done" | "gone" | "pending" | "warning";
 }
 
@@ -414,4 +450,76 @@ export interface BrokenRun {
 export interface ResultPayload {
   blocks: Array<Heading | Paragraph | TextTable | BrokenRun>;
   pictures: Record<string, string>;
+}
+
+/** What the page is told of its request to open a run: where it is, or why it is not open. */
+export interface OpenAnswer {
+  error?: string;
+  run?: string;
+  say?: string;
+}
+
+/** A step of a branch. */
+export interface BranchStep {
+  branch: number;
+  step: number;
+}
+
+/** What the page is told of its request `id`: the answer, or how it stands. */
+export interface Answer {
+  branch?: Branch;
+  busy?: string;
+  error?: string;
+  go?: BranchStep;
+  gone?: number[];
+  id?: number | null;
+  name?: [number, string];
+  say?: string;
+}
+
+/** The file that the page asked for in its request `id`. */
+export interface SentFile {
+  id: number | null;
+  name: string;
+  text: string;
+  type: string;
+}
+
+/** Why there is no file for the request `id`. */
+export interface NoFile {
+  error: string;
+  id: number | null;
+}
+
+/** The branches that have another name than they were made with, by their numbers, and those that are gone. */
+export interface TreeChanges {
+  gone?: number[];
+  names?: Record<string, string>;
+}
+
+/** How many questions are answered and right, how many goals are reached of all, and their names. */
+export interface ScoreNow {
+  answered: number;
+  goals: number;
+  of: number;
+  questions: number;
+  reached: string[];
+  right: number;
+}
+
+/** What the reader chose: a message by its id, a value by its card and row, or nothing; `side` is of a comparison. */
+export interface Selection {
+  card?: string;
+  id?: string;
+  kind?: "message" | "value";
+  row?: string;
+  side?: string;
+}
+
+/** Which cards are pinned or hidden, which rows are pinned, and whether only changes are shown. */
+export interface ViewState {
+  pinned?: string[];
+  hidden?: string[];
+  rows?: Array<[string, string]>;
+  only?: boolean;
 }

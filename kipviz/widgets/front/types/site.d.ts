@@ -1,28 +1,18 @@
 // What the scripts of the site tell each other: a page, its worker and the model in it.
 // SPDX-License-Identifier: Apache-2.0
+import type { OpenedRun, Searched } from "./desk";
 import type { Comparison, Message, Payload } from "./payload";
 
-/** What a page is told of a run that the model has opened, or that was stored. */
-export interface Run {
-  payload: Payload;
-  step?: number;
-  /** What is no longer as it was when a link was made. */
-  changes?: string[];
-}
+/** A run that the model has opened, or that was stored. */
+export type Run = Pick<OpenedRun, "payload"> & Partial<OpenedRun>;
 
 /** What stands on a page: a run, or two of them side by side. */
 export type Shown = Record<string, unknown> & { payload: Payload | Comparison };
 
-/** What a search of all states has found. */
-export interface Searched {
-  sentence: string;
-  examples: Array<{ link: string; property: string; steps: number }>;
-}
-
 /** What the worker's functions return, by their names. */
 export interface Calls {
-  open: Run;
-  link: Run & { changes: string[] };
+  open: OpenedRun;
+  link: OpenedRun;
   compare: Comparison;
   search: Searched;
   designs: string[];

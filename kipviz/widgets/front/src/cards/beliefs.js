@@ -33,7 +33,7 @@ export class Beliefs extends Drawer {
       (node, { cells }) => {
         const [topic, client, broker] = inside(node);
         node.classList.toggle("kv-unlike-row", cells.verdict === "differs");
-        text(last(topic), SIGN[cells.verdict]);
+        text(last(topic), SIGN[cells.verdict ?? ""]);
         text(client, cells.client);
         text(first(broker), cells.broker);
         text(last(broker), cells.words);

@@ -68,7 +68,7 @@ export class Facts {
     name(first(label), (row.of ? `${row.of}: ` : "") + nameOf(row));
     name(old, differs ? before : "");
     text(arrow, differs ? " → " : "");
-    const added = was && this.card.about ? row.cells.value - was.cells.value : 0;
+    const added = was && this.card.about ? Number(row.cells.value) - Number(was.cells.value) : 0;
     name(now, here + (added ? ` (+${added})` : ""));
     if (row.gone) node.kvRow = undefined;
   }
@@ -91,7 +91,7 @@ export class Application {
 
   /** @param {RowInfo[]} rows */
   update(rows) {
-    this.list.draw(rows.slice().sort((a, b) => a.cells.line - b.cells.line), rowKey);
+    this.list.draw(rows.slice().sort((a, b) => Number(a.cells.line) - Number(b.cells.line)), rowKey);
     return rows.some((row) => this.cards.isNew(row));
   }
 
@@ -102,7 +102,7 @@ export class Application {
   draw(node, row) {
     if (node.kvRow === row) return;
     node.kvRow = row;
-    const { text: words, current, waiting } = row.cells;
+    const { text: words = "", current, waiting } = row.cells;
     attr(node, "class", current ? (waiting ? "kv-lit kv-waiting" : "kv-lit") : null);
     attr(node, "aria-current", current ? "step" : null);
     name(first(node), words);

@@ -3,7 +3,7 @@
 import { Keyed, attr, first, h, last, show, text } from "../dom/dom.js";
 import { group } from "../lines/line.js";
 import { tone } from "../dom/words.js";
-import { fresh, moves, rowKey, told } from "./rows.js";
+import { fresh, moves, offsetOf, placeOf, rowKey, told } from "./rows.js";
 
 /** @import { Cards } from "./cards.js" */
 /** @import { Line } from "../lines/line.js" */
@@ -26,8 +26,8 @@ const MARKER = { C: "commit marker", A: "abort marker" };
 function withMarks(records, marks, left) {
   /** @type {LogItem[]} */
   const items = left > 0 ? [{ key: "gap", gap: left, rows: [] }] : [];
-  const places = [...group(marks, (row) => row.cells.at)].sort((a, b) => a[0] - b[0]);
-  const last = records.length ? records[records.length - 1].cells.offset : -1;
+  const places = [...group(marks, placeOf)].sort((a, b) => a[0] - b[0]);
+  const last = records.length ? offsetOf(records[records.length - 1]) : -1;
   /** @param {number} until */
   const put = (until) => {
     for (let next = places[0]; next?.[0] <= until; next = places[0]) {
@@ -39,7 +39,7 @@ function withMarks(records, marks, left) {
     }
   };
   for (const row of records) {
-    put(row.cells.offset);
+    put(offsetOf(row));
     items.push({ key: row.id, rows: [row] });
   }
   put(Infinity);
@@ -96,7 +96,7 @@ export class Log {
   /** @param {RowInfo[]} rows */
   update(rows) {
     const marks = rows.filter((row) => MARKS.includes(row.id) && row.cells.at !== undefined);
-    const records = rows.filter((row) => !marks.includes(row)).sort((a, b) => a.cells.offset - b.cells.offset);
+    const records = rows.filter((row) => !marks.includes(row)).sort((a, b) => offsetOf(a) - offsetOf(b));
     const shown = records.slice(-LOG_MAX);
     this.list.draw(bracketed(withMarks(shown, marks, records.length - shown.length)), (item) => item.key);
     const by = marks.find((row) => row.cells.by)?.cells.by;
@@ -121,7 +121,7 @@ export class Log {
       node.classList.toggle("kv-mark-end", item.end);
       return undefined;
     }
-    const fate = item.rows.map((row) => row.cells.fate).find(Boolean);
+    const fate = item.rows.map((row) => row.cells.fate).find(Boolean) ?? "";
     attr(node, "class", `kv-span ${this.colour(item.batch)}${fate ? ` kv-fate-${fate}` : ""}`);
     node.kvCells?.draw(item.rows, rowKey);
     const words = [item.batch, FATE[fate] ?? fate].filter(Boolean).join(" · ");
@@ -137,7 +137,8 @@ export class Log {
   drawCell(node, row) {
     const changed = this.cards.isNew(row);
     if (!fresh(node, row, changed)) return;
-    const { offset, text: words, batch, control, span, fate } = row.cells;
+    const { text: words, batch, control = "", span, fate } = row.cells;
+    const offset = offsetOf(row);
     const joins = span && offset < Number(String(span).split("-")[1]);
     const names = ["kv-batch", control ? "kv-control" : "", joins ? "kv-joins" : "", `kv-tone-${tone(row.tone)}`, changed ? "kv-new" : ""];
     attr(node, "class", names.filter(Boolean).join(" "));

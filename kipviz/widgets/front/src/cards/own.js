@@ -23,7 +23,7 @@ export class Own {
     const drawn = rows.find((row) => row.cells.svg);
     show(this.picture, Boolean(drawn));
     if (drawn) {
-      attr(this.picture, "src", `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawn.cells.svg)}`);
+      attr(this.picture, "src", `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawn.cells.svg ?? "")}`);
       attr(this.picture, "alt", drawn.cells.value);
     }
     const changed = this.facts.update(rows.filter((row) => row !== drawn));

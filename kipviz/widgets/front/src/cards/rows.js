@@ -9,6 +9,18 @@ import { say } from "../dom/words.js";
 /** @param {Pick<RowInfo, "card" | "id">} row */
 export const rowKey = (row) => `${row.card} ${row.id}`;
 
+/**
+ * Where a record is in its log; only its card asks for it.
+ * @param {RowInfo} row
+ */
+export const offsetOf = ({ cells }) => cells.offset ?? 0;
+
+/**
+ * Where a mark of a log is.
+ * @param {RowInfo} row
+ */
+export const placeOf = ({ cells }) => cells.at ?? 0;
+
 const written = new WeakMap();
 
 /**

@@ -3,7 +3,7 @@
 
 import { Keyed, attr, first, h, inside, show, text } from "../dom/dom.js";
 import { say, tone } from "../dom/words.js";
-import { fresh, moves, rowKey, told } from "./rows.js";
+import { fresh, moves, offsetOf, placeOf, rowKey, told } from "./rows.js";
 
 /** @import { Cards } from "./cards.js" */
 /** @import { RowInfo } from "../../types/payload" */
@@ -46,7 +46,7 @@ export class Records {
   /** @param {RowInfo[]} rows */
   update(rows) {
     const ends = rows.filter((row) => ENDS[row.id]);
-    const sorted = rows.filter((row) => !ENDS[row.id]).sort((a, b) => a.cells.offset - b.cells.offset);
+    const sorted = rows.filter((row) => !ENDS[row.id]).sort((a, b) => offsetOf(a) - offsetOf(b));
     const first = sorted.findIndex((row) => this.cards.isNew(row));
     const start = Math.max(0, Math.min(first >= 0 ? first - 4 : Infinity, sorted.length - RECORDS_MAX));
     const shown = sorted.slice(start, start + RECORDS_MAX);
@@ -82,7 +82,7 @@ export class Records {
       return;
     }
     const { offset, state, short, delivery_count: count, note, lock, member, staged, gap, below } = row.cells;
-    const kind = STATES[state] ?? `tone-${tone(row.tone)}`;
+    const kind = STATES[state ?? ""] ?? `tone-${tone(row.tone)}`;
     attr(node, "class", `kv-record kv-${kind}${changed ? " kv-new" : ""}${gap ? " kv-hole" : ""}${below ? " kv-below" : ""}`);
     const [number, word, dots, owner] = inside(node);
     text(number, offset);
@@ -106,7 +106,7 @@ function between(rows, ends) {
   const speo = ends.find((row) => row.id === "SPEO");
   let open = spso;
   for (const row of rows) {
-    if (open && row.cells.offset >= open.cells.at) {
+    if (open && offsetOf(row) >= placeOf(open)) {
       items.push(open);
       open = undefined;
     }
@@ -126,7 +126,7 @@ function inRuns(rows, wordsOf) {
   const runs = [];
   for (const row of rows) {
     const words = wordsOf(row);
-    const { offset } = row.cells;
+    const offset = offsetOf(row);
     const last = runs[runs.length - 1];
     if (last?.words === words && last.to === offset - 1) last.to = offset;
     else runs.push({ words, from: offset, to: offset });

@@ -6,8 +6,8 @@ import { cardsOf } from "../frame/lanes.js";
 import { Drawer } from "../frame/panels.js";
 import { nameOf } from "./rows.js";
 
-/** @import { App, ViewState } from "../../types/app" */
-/** @import { CardInfo, Lane } from "../../types/payload" */
+/** @import { App } from "../../types/app" */
+/** @import { CardInfo, Lane, ViewState } from "../../types/payload" */
 
 /** @extends {Drawer<App>} */
 export class Views extends Drawer {

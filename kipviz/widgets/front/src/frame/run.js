@@ -6,10 +6,9 @@ import { parting } from "../lines/line.js";
 import { Lines } from "../lines/lines.js";
 
 /** @import { Line } from "../lines/line.js" */
-/** @import { Selection } from "../../types/app" */
 /** @import { Growth, Model } from "../../types/page" */
 /** @import { Noted } from "../../types/parts" */
-/** @import { Payload } from "../../types/payload" */
+/** @import { Payload, Selection } from "../../types/payload" */
 
 export class Run extends Frame {
   /**

@@ -9,7 +9,7 @@ import { picture, rastered } from "./picture.js";
 
 /** @import { Line } from "../lines/line.js" */
 /** @import { App } from "../../types/app" */
-/** @import { FileAnswer } from "../../types/parts" */
+/** @import { NoFile, SentFile } from "../../types/payload" */
 
 const PATIENCE = 20000;
 const LATER = 80; // while somebody steps fast, nobody reads the link
@@ -52,7 +52,7 @@ export class Share extends Drawer {
       h("div.kv-share-row", h("span.kv-caption", "save as"), ...made, ...asked, alone ? h("span.kv-dim", `${KERNEL_FILES.map(([, words]) => words).join(", ")}: ${ALONE}`) : null),
       this.words,
     );
-    /** @param {FileAnswer} message */
+    /** @param {NoFile | SentFile} message */
     this.heard = (message) => app.guard(() => this.answered(message));
     app.model.on("msg:custom", this.heard);
     app.heard.push(["msg:custom", this.heard]);
@@ -139,13 +139,13 @@ export class Share extends Drawer {
     this.app.model.send?.({ do: "file", id: this.asked, what, branch: this.line.id, step: this.at });
   }
 
-  /** @param {FileAnswer} answer */
+  /** @param {NoFile | SentFile} answer */
   answered(answer) {
     if (!this.asked || answer?.id !== this.asked) return;
     this.asked = 0;
     clearTimeout(this.patience);
     text(this.words, "");
-    if (answer.error) this.app.errors.say(answer.error);
+    if ("error" in answer) this.app.errors.say(answer.error);
     else this.save(answer.name, answer.text, answer.type);
   }
 }
