@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
         Refused: if the KIP is unknown, or the pages cannot be written.
     """
     from kipviz.kips.library import KIPS, UnknownKip, kip
+    from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.kips_page import entries, page, pages
 
     if arguments.into is not None and (arguments.kip or arguments.how):
@@ -44,5 +45,5 @@ def run(arguments: argparse.Namespace) -> int:
         for name, content in pages(KIPS):
             write_whole(str(folder / name), content)
     document = {"clauses": list(entries(chosen, how))}
-    answer(document, text.splitlines(), as_json=arguments.json)
+    answer(document, lines_of(text), as_json=arguments.json)
     return 0

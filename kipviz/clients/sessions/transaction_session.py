@@ -47,7 +47,7 @@ class Sender(Value, frozen=True):
 
 MANAGER, SESSION, NOBODY = "TransactionManager", "TransactionSession", "N/A"
 
-# KIP-1310 3.3, row by row, in the KIP's own names. `views.ledger` counts the real senders.
+# KIP-1310 3.3, row by row, in the KIP's own names. `studies.review_findings.session_tallies` lists the real senders.
 SENDERS: tuple[Sender, ...] = (
     Sender("FindCoordinator", MANAGER, SESSION),
     Sender("InitProducerId", MANAGER, SESSION),

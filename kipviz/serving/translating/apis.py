@@ -8,31 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kipviz.messages.apis.api import AnyApi
+from kipviz.clauses import SHIPPED
+from kipviz.messages.apis.api import AnyApi, Role
 from kipviz.messages.apis.catalogue import API_OF, row_of
-from kipviz.messages.cluster.acls import CreateAcls, DeleteAcls, DescribeAcls
-from kipviz.messages.cluster.configs import DescribeConfigs, IncrementalAlterConfigs
+from kipviz.messages.apis.catalogue import APIS as ROWS
 from kipviz.messages.cluster.coordinators import FindCoordinator
 from kipviz.messages.cluster.metadata import Metadata
-from kipviz.messages.cluster.topic_creation import CreatePartitions, CreateTopics
-from kipviz.messages.cluster.topic_deletion import DeleteTopics
 from kipviz.messages.groups.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from kipviz.messages.groups.group_admin import (
     ConsumerGroupDescribe,
     DescribeGroups,
-    ListGroups,
-    OffsetDelete,
 )
 from kipviz.messages.groups.groups import OffsetCommit, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
-from kipviz.messages.logs.deleted_records import DeleteRecords
 from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.logs.producing import Fetch, Produce
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_admin import (
-    AlterShareGroupOffsets,
     DeleteGroups,
-    DeleteShareGroupOffsets,
     DescribeShareGroupOffsets,
     ShareGroupDescribe,
 )
@@ -44,10 +37,7 @@ from kipviz.messages.transactions.admin import (
     ListTransactions,
 )
 from kipviz.messages.transactions.transactions import (
-    AddOffsetsToTxn,
     AddPartitionsToTxn,
-    EndTxn,
-    InitProducerId,
     WriteTxnMarkers,
 )
 from kipviz.messages.transactions.two_phase import InitProducerId2Pc
@@ -110,17 +100,14 @@ class ServedApi:
         return self.translate(request, self.kinds[version].decode(said, request.incoming))
 
 
-# How the answers to the requests that the listeners serve are made.
-SERVED: dict[type[Message], Translate] = {
+# The requests whose answer differs from the model's response: in fields that only a server can fill, or in several groups.
+TRANSLATED: dict[type[Message], Translate] = {
     Produce: hint_leaders(translate_records.produce, 10),
     Fetch: hint_leaders(translate_records.fetch, 16),
     ListOffsets: translate_records.list_offsets,
     Metadata: translate_cluster.metadata,
     FindCoordinator: translate_cluster.find_coordinator,
-    InitProducerId: as_written,
     AddPartitionsToTxn: translate_transactions.add_partitions,
-    AddOffsetsToTxn: as_written,
-    EndTxn: as_written,
     TxnOffsetCommit: translate_transactions.commit_offsets,
     OffsetCommit: translate_transactions.commit_offsets,
     OffsetFetch: translate_groups.offset_fetch,
@@ -138,22 +125,15 @@ SERVED: dict[type[Message], Translate] = {
     DescribeTransactions: translate_operators.describe_transactions,
     DescribeProducers: translate_operators.describe_producers,
     WriteTxnMarkers: translate_operators.write_txn_markers,
-    ListGroups: as_written,
     DescribeGroups: translate_groups.describe,
     ConsumerGroupDescribe: translate_groups.describe,
-    DescribeAcls: as_written,
-    CreateTopics: as_written,
-    CreatePartitions: as_written,
-    DeleteTopics: as_written,
-    DeleteRecords: as_written,
     DeleteGroups: translate_groups.delete,
-    OffsetDelete: as_written,
-    AlterShareGroupOffsets: as_written,
-    DeleteShareGroupOffsets: as_written,
-    CreateAcls: as_written,
-    DeleteAcls: as_written,
-    DescribeConfigs: as_written,
-    IncrementalAlterConfigs: as_written,
+}
+# Every released request that a client may send. Only brokers send one to a share coordinator, and those are the model's.
+SERVED: dict[type[Message], Translate] = {
+    row.request: TRANSLATED.get(row.request, as_written)
+    for row in ROWS
+    if row.status == SHIPPED and row.role is not Role.SHARE_COORDINATOR
 }
 # What a draft adds, by the number of its KIP; brokers announce it only on request. The other drafts have no request that
 # could be announced: KIP-1310's session is the client's alone, and KIP-1309 gives its request no key.
