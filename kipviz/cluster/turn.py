@@ -33,9 +33,9 @@ from kipviz.brokers.settings import SimplifiedConsumers
 from kipviz.brokers.share_leaders import share_fetching
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.share_transactions import staging_requests
+from kipviz.clients import settling
 from kipviz.clients.application import Application
 from kipviz.clients.rules import ClientRules
-from kipviz.clients.sessions import binding
 from kipviz.cluster import admission, dispatch, replication_control, topic_authorization
 from kipviz.cluster.actions import TimeOutTransaction
 from kipviz.cluster.operating import order_acls
@@ -393,7 +393,7 @@ class Turn:
         answer = reject_request(request, Errors.UNSUPPORTED_VERSION)
         name = host_of(source)
         app = dispatch.client_response(self.applications[name], source, answer)
-        self.applications = self.applications.set(name, binding.settle(app, self.client_rules))
+        self.applications = self.applications.set(name, settling.settle(app, self.client_rules))
 
     def deliver_response(self, source: str, broker: int) -> None:
         """Pass a response to the client or role that sent the request."""
@@ -422,7 +422,7 @@ class Turn:
 
     def settle(self, application: Application) -> None:
         """Update a process's clients about each other; a closed session closes its connections."""
-        settled = binding.settle(application, self.client_rules)
+        settled = settling.settle(application, self.client_rules)
         before, after = self.applications[settled.name].session, settled.session
         self.applications = self.applications.set(settled.name, settled)
         if before is None or after is None or before.closed or not after.closed:
@@ -477,7 +477,7 @@ class Turn:
         if application is not None:
             if application.alive:
                 told = dispatch.client_disconnected(application, source, broker)
-                settled = binding.settle(told, self.client_rules)
+                settled = settling.settle(told, self.client_rules)
                 self.applications = self.applications.set(host, settled)
             return
         if not self._is_broker(host):

@@ -297,7 +297,7 @@ AS_IMPLEMENTED = (
         "several members feed one sink, and the epoch of one becomes stale",
         "A member that joins makes the drained epoch of another one stale. If the current epoch is "
         "required, the third member's acknowledgement is aborted, too.",
-        "clients.sessions.binding.settle",
+        "clients.settling.settle",
         "kip-1289-flink-shuffle-epoch",
         note="both sources and the sink are one process",
     ),

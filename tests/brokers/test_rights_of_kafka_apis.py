@@ -11,12 +11,13 @@ from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership import share_group
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.membership.share_group import ShareGroup
+from kipviz.clients import settling
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.sending import producer
 from kipviz.clients.sending.producer import Producer
-from kipviz.clients.sessions import binding, transaction_session
+from kipviz.clients.sessions import transaction_session
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares import share_consumer, share_member
 from kipviz.clients.shares.share_member import ShareMember
@@ -258,7 +259,7 @@ def test_poll_of_a_share_consumer_throws_what_its_membership_is_refused(
     consumer = change(consumer, member=True, awaiting=True)
     line = Line("poll", Call.POLL)
     me = Application("app-1", (line,), "out-0", producer_of("app-1/producer", "t"), consumer)
-    after = binding.settle(me.with_client(member), design("kafka").client_rules())
+    after = settling.settle(me.with_client(member), design("kafka").client_rules())
     assert (after.consumer.done, after.consumer.subscription.awaiting) == (True, False)
     assert str(after.consumer.error) == f"ShareGroupHeartbeat: {error.name}"
     told = after.others[share_member.NAME]

@@ -4,7 +4,7 @@ WHO: a client process. STATUS: draft (KIP-1310); `ClientRules` decides what the 
 one object has both parts and one lock (TransactionManager, Sender), so these questions do not arise.
 
 A session and its clients are objects of one process, so they need no messages to each other. After every step of a
-process `settle` passes on their changes: a producer reports to its session what was sent and what failed, and adopts
+process `settle_session` passes on their changes: a producer reports to its session what was sent and what failed, and adopts
 the session's next identity as far as the rules allow. It reads everything else in the session's transaction manager,
 the only one of the process (`kipviz.clients.sessions.bound_producer`).
 """
@@ -13,15 +13,10 @@ from __future__ import annotations
 
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CONSTRUCTORS, client_of
-from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions.bound_producer import IN_ERROR, BoundProducer, Reported
 from kipviz.clients.sessions.transaction_session import TransactionSession
-from kipviz.clients.shares import share_consumer as sharing
-from kipviz.clients.shares import share_member, staged_records
-from kipviz.clients.shares.draining import consumer_of
-from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.throwing.client_errors import (
     CallOfTheSession,
@@ -30,7 +25,7 @@ from kipviz.clients.throwing.client_errors import (
     SessionClosed,
     SessionOnlyEnds,
 )
-from kipviz.clients.transactions import group_identity, results, stagings
+from kipviz.clients.transactions import stagings
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.partitions_to_add import adding
 from kipviz.clients.transactions.producer_state import ProducerState
@@ -85,48 +80,8 @@ def legal_besides(client: object, line: Line, rules: ClientRules) -> tuple[Produ
     return (S.IN_TRANSACTION,) if resumed and completes else ()
 
 
-def _memberships(me: Application) -> Application:
-    """Exchange the changes between all share consumers of a process and their memberships."""
-    own = () if not isinstance(me.consumer, ShareConsumer) else ("",)
-    others = (name for name, client in me.others.items() if isinstance(client, ShareConsumer))
-    for member in (*own, *others):
-        me = _membership(me, member)
-    return me
-
-
-def _membership(me: Application, name: str) -> Application:
-    """Exchange the changes between one share consumer and its membership (KIP-932).
-
-    The consumer wants to be a member from its first poll() until it is closed, and reads the assignments of the
-    membership. A poll() that waits for an assignment throws the membership's errors.
-    """
-    member = me.others.get(share_member.name_of(name))
-    if not isinstance(member, ShareMember):
-        return me
-    consumer = consumer_of(me, name)
-    before = member
-    if consumer.subscription.awaiting and member.state is MemberState.UNSUBSCRIBED:
-        member = share_member.join(member)
-    if consumer.closed and member.state not in (*share_member.SILENT, MemberState.LEAVING):
-        member = share_member.leave(member)
-    after = sharing.assigned_now(consumer, member.partitions, member.member_epoch)
-    if member.error and after.subscription.awaiting:
-        wants = after.subscription.but(awaiting=False)
-        after = after.but(error=member.error, done=True, subscription=wants)
-        member = member if member.state is MemberState.FATAL else member.but(error="")
-    if member is before and after is consumer:
-        return me
-    return me.with_client(member).with_client(after)
-
-
-def settle(me: Application, rules: ClientRules) -> Application:
-    """Pass on the changes of one step between the clients of a process."""
-    me = group_identity.settle(_memberships(me))
-    return results.settle(staged_records.settle(_session_settled(me, rules), rules))
-
-
-def _session_settled(me: Application, rules: ClientRules) -> Application:
-    """Pass on changes between a session and the clients that are bound to it."""
+def settle_session(me: Application, rules: ClientRules) -> Application:
+    """Pass on the changes of one step between a session and the clients that are bound to it."""
     session = me.session
     if session is None:
         return me

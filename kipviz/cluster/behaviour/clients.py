@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kipviz.brokers.context import NOBODY, Image
 from kipviz.clauses import SHIPPED, Clause
-from kipviz.clients import kinds
+from kipviz.clients import kinds, settling
 from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.consumer import joins_group
 from kipviz.clients.kinds import (
@@ -20,7 +20,6 @@ from kipviz.clients.kinds import timers as timers_of
 from kipviz.clients.sending import sender
 from kipviz.clients.sending.in_flight import number_of
 from kipviz.clients.sending.producer import Producer
-from kipviz.clients.sessions import binding
 from kipviz.cluster import dispatch, topic_authorization
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -102,7 +101,7 @@ class Sending(Behaviour[Send]):
         known = knows(binary, request)
         request = kinds.at_clock(client, lower_version(binary, request), turn.now_ms)
         sender, request = kinds.note_sent(client, request, broker)
-        app = binding.settle(app.with_client(sender), turn.client_rules)
+        app = settling.settle(app.with_client(sender), turn.client_rules)
         turn.applications = turn.applications.set(name, app)
         if not known:
             turn.refuse_to_send(action.source, broker, request)
@@ -219,7 +218,7 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
         client = app.client_at(action.source)
         assert client is not None, action.source
         client = kinds.on_timer(client, action.timer)
-        app = binding.settle(app.with_client(client), turn.client_rules)
+        app = settling.settle(app.with_client(client), turn.client_rules)
         turn.applications = turn.applications.set(name, app)
 
     def sentence(self, world: World, action: ClientTimer) -> str:
@@ -281,7 +280,7 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
         client = app.client_at(action.source)
         assert isinstance(client, Producer)
         gone = sender.fail_expired(client)
-        after = binding.settle(app.with_client(gone), turn.client_rules)
+        after = settling.settle(app.with_client(gone), turn.client_rules)
         turn.applications = turn.applications.set(name, after)
 
     def sentence(self, world: World, action: ExpireBatch) -> str:

@@ -12,7 +12,6 @@ from kipviz.clients.sending.awaited_topics import KnownTopics
 from kipviz.clients.sending.outgoing import OutgoingBatch
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sending.record_accumulator import RecordAccumulator
-from kipviz.clients.sessions.binding import settle
 from kipviz.clients.sessions.bound_producer import (
     BoundProducer,
     Failed,
@@ -22,6 +21,7 @@ from kipviz.clients.sessions.bound_producer import (
     give_back,
     restart_bound,
 )
+from kipviz.clients.settling import settle
 from kipviz.clients.throwing.client_errors import request_error
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import TransactionManager

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients.application import STAGING
 from kipviz.clients.calls import CALLS
-from kipviz.clients.sessions.binding import settle
+from kipviz.clients.settling import settle
 from kipviz.clients.shares import share_consumer as sharing
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.core.table import Table

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients import thread
+from kipviz.clients import settling, thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CONSTRUCTORS, OF_SESSIONS
 from kipviz.clients.sending import producer as p
@@ -84,7 +84,7 @@ def step(me, rules=REPAIRED):
     """Enter a line, or come back; give the application and what the call threw."""
     me, events = thread.step(me, rules)
     raised = [str(e.raised) for e in events if isinstance(e, CallReturned)]
-    return binding.settle(me, rules), raised
+    return settling.settle(me, rules), raised
 
 
 def answer_next(me, source, answer, rules=REPAIRED, broker=1):
@@ -94,7 +94,7 @@ def answer_next(me, source, answer, rules=REPAIRED, broker=1):
     request = module.next_request(client)
     client, _ = module.note_sent(client, request, broker)
     me = me.with_client(module.on_response(client, answer))
-    return request, binding.settle(me, rules)
+    return request, settling.settle(me, rules)
 
 
 def initialize(*program, rules=REPAIRED, **more):
@@ -504,7 +504,7 @@ def test_two_producers_of_one_session_count_apart_together_or_not_at_all() -> No
                 if mine.accumulator.batches
                 else me
             )
-            me = binding.settle(me, rules)
+            me = settling.settle(me, rules)
         return [batch_of(request).base_sequence for request in requests], raised
 
     assert first_sequences("kip-1310") == ([0, 0], [""])
@@ -634,7 +634,7 @@ def asking(session):
 def test_a_batch_of_a_bound_producer_does_not_wait_for_a_request_of_its_session() -> None:
     """Two network clients are two senders; today's one sends nothing beside such a request."""
     me = sent_one()
-    me = binding.settle(me.with_client(asking(me.session)), REPAIRED)
+    me = settling.settle(me.with_client(asking(me.session)), REPAIRED)
     assert isinstance(p.next_request(me.producer), Produce)
     today = change(me.producer, on_wire=me.session.on_wire, on_wire_broker=1)
     assert p.next_request(today) is None

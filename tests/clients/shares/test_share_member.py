@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.groups.consumer_membership import MemberState
-from kipviz.clients.sessions.binding import settle
+from kipviz.clients.settling import settle
 from kipviz.clients.shares import share_member as member
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer

@@ -11,7 +11,7 @@ from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.sending import producer as transactional
 from kipviz.clients.sending import sender
-from kipviz.clients.sessions.binding import settle
+from kipviz.clients.settling import settle
 from kipviz.clients.throwing.client_errors import request_error
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import Failure
