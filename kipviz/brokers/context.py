@@ -15,7 +15,7 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.settings import BrokerSettings, GroupConfig, SimplifiedConsumers
 from kipviz.core.model import Event
 from kipviz.core.table import Table
-from kipviz.core.values import Part, TextValue, Value
+from kipviz.core.values import Part, TextEnum, TextValue, Value
 from kipviz.messages.cluster.features import DEAD_LETTER_LEVEL, Features
 from kipviz.messages.cluster.releases import EVERYTHING, Release, release
 from kipviz.messages.cluster.topic_configs import Configs
@@ -165,14 +165,42 @@ Tag: TypeAlias = str | MarkersOf
 """What comes back with a response to the role that sent the request."""
 
 
-class Request(Value, frozen=True):
-    """A request from one broker to another.
+class Channel(TextEnum):
+    """A broker's client that sends requests to other brokers: Kafka has one per purpose, each with its own connections.
 
-    `channel` names the broker's client that sends it, as Kafka has one per purpose; `tag` comes with the response, as a
-    callback would.
+    Its text is in the names of connections, which runs and links contain: it is never reworded.
+    Sources: TransactionMarkerChannelManager, AddPartitionsToTxnManager, PersisterStateManager.
     """
 
-    channel: str
+    MARKERS = "markers"
+    ADD_PARTITIONS = "add-partitions"
+    PERSISTER = "persister"
+    DEAD_LETTERS = "dlq"
+    INITIALIZER = "initializer"
+    OUTCOMES = "share-coordinator"
+
+    @property
+    def sender(self) -> str:
+        """The words for the part of a broker that sends on it."""
+        match self:
+            case Channel.MARKERS:
+                return "coordinator"
+            case Channel.ADD_PARTITIONS:
+                return "leader"
+            case Channel.PERSISTER:
+                return "share-partition leader"
+            case Channel.DEAD_LETTERS:
+                return "dead-letter producer"
+            case Channel.INITIALIZER:
+                return "group coordinator"
+            case Channel.OUTCOMES:
+                return "share coordinator"
+
+
+class Request(Value, frozen=True):
+    """A request from one broker to another; `tag` comes with the response, as a callback would."""
+
+    channel: Channel
     broker: int
     message: Message
     role: str

@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import assert_never
 
 from kipviz.brokers import acl_administration, kafka_apis, topic_administration
-from kipviz.brokers.context import NOBODY, Context, Effects, Image, MarkersOf, ReplyTo
+from kipviz.brokers.context import (
+    NOBODY,
+    Channel,
+    Context,
+    Effects,
+    Image,
+    MarkersOf,
+    ReplyTo,
+    Tag,
+)
 from kipviz.brokers.groups import (
     group_administration,
     group_coordinator,
@@ -39,7 +48,6 @@ from kipviz.brokers.local_calls import (
 )
 from kipviz.brokers.logs import (
     add_partitions_manager,
-    add_to_transaction,
     log_timers,
     partition_leader,
     record_deletion,
@@ -93,21 +101,20 @@ from kipviz.messages.shares.share_state import (
     OperatorsStateRequest,
     OperatorsStateResponse,
     StatesRequest,
-    TellShareGroupStateResponse,
 )
 from kipviz.messages.transactions.transactions import (
+    AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     InitProducerId,
     TxnPartitionsResult,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
     with_error,
 )
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import SHARE_GROUP_STATE
 
 SHARES = Role.SHARE_PARTITION_LEADER
-DEAD_LETTERS = "dlq"
-INITIALIZER = "initializer"
-ADD_PARTITIONS = add_to_transaction.CHANNEL
 
 # -- requests that arrive at a broker -----------------------------------------------------------
 
@@ -440,35 +447,52 @@ def shard_of(role: str, shard: str) -> str:
     return "" if role == SHARES else shard
 
 
-def broker_response(role: BrokerRole, envelope: Envelope, on: Context) -> Effects[BrokerRole]:
-    """Pass a response to the role that sent the request."""
-    message = envelope.message
-    if isinstance(message, TellShareGroupStateResponse):
-        return Effects(role)
-    if isinstance(message, AddPartitionsToTxnResponse):
-        if message.results[0].error is Errors.UNSUPPORTED_VERSION:
-            # A coordinator from before KIP-890 cannot verify: the batch continues unverified. Source:
-            # AddPartitionsToTxnManager, the branch of a version mismatch.
-            message = with_error(message, Errors.NONE)
-        return _resume_verified(role, message, str(envelope.tag), on)
-    if isinstance(envelope.tag, MarkersOf):
-        coordinator = role_as(role, TransactionCoordinator)
-        return marker_requests.on_markers_answered(coordinator, message, envelope.tag, on)  # type: ignore[arg-type]
-    if isinstance(role, GroupCoordinator) and envelope.tag:
-        assert isinstance(message, OperatorsStateResponse), "a tag is an operator's request"
-        return group_coordinator.on_state_answered(role, envelope.tag, message, on)
-    if isinstance(message, InitializeShareGroupStateResponse):
-        return group_coordinator.on_initialized(role_as(role, GroupCoordinator), message, on)
-    if isinstance(role, ShareLeader) and isinstance(
-        message, ProduceResponse | CreateTopicsResponse
-    ):
-        return share_partition_leader.on_dead_letter_answered(
-            role, envelope.shard, envelope.tag, message, on
-        )
-    leader = role_as(role, ShareLeader)
-    return share_partition_leader.on_state_answered(
-        leader, envelope.shard, envelope.tag, message, on
-    )
+def broker_response(
+    role: BrokerRole, source: str, envelope: Envelope, on: Context
+) -> Effects[BrokerRole]:
+    """Pass a response to the role that sent the request on the connection of `source`."""
+    message, shard, tag = envelope.message, envelope.shard, envelope.tag
+    match _channel(source):
+        case Channel.ADD_PARTITIONS:
+            assert isinstance(message, AddPartitionsToTxnResponse)
+            if message.results[0].error is Errors.UNSUPPORTED_VERSION:
+                # A coordinator from before KIP-890 cannot verify: the batch continues unverified. Source:
+                # AddPartitionsToTxnManager, the branch of a version mismatch.
+                message = with_error(message, Errors.NONE)
+            return _resume_verified(role, message, str(tag), on)
+        case Channel.MARKERS:
+            assert isinstance(message, WriteTxnMarkersResponse)
+            coordinator = role_as(role, TransactionCoordinator)
+            return marker_requests.on_markers_answered(coordinator, message, _markers(tag), on)
+        case Channel.INITIALIZER:
+            groups = role_as(role, GroupCoordinator)
+            if tag:
+                assert isinstance(message, OperatorsStateResponse), "a tag is an operator's request"
+                return group_coordinator.on_state_answered(groups, str(tag), message, on)
+            assert isinstance(message, InitializeShareGroupStateResponse)
+            return group_coordinator.on_initialized(groups, message, on)
+        case Channel.DEAD_LETTERS:
+            assert isinstance(message, ProduceResponse | CreateTopicsResponse)
+            leader = role_as(role, ShareLeader)
+            answered = share_partition_leader.on_dead_letter_answered
+            return answered(leader, shard, str(tag), message, on)
+        case Channel.PERSISTER:
+            leader = role_as(role, ShareLeader)
+            return share_partition_leader.on_state_answered(leader, shard, str(tag), message, on)
+        case Channel.OUTCOMES:
+            return Effects(role)
+        case channel:
+            assert_never(channel)
+
+
+def _channel(source: str) -> Channel:
+    """Return the client of a broker that has the connections of a source."""
+    return Channel(source.partition("/")[2])
+
+
+def _markers(tag: Tag) -> MarkersOf:
+    assert isinstance(tag, MarkersOf), "a request with markers is tagged with what it marks"
+    return tag
 
 
 def _resume_verified(
@@ -485,32 +509,36 @@ def request_lost(
     role: BrokerRole, source: str, envelope: Envelope, on: Context
 ) -> Effects[BrokerRole]:
     """Notify the role that sent a request that its connection broke, before or after the response was sent."""
-    channel, message = source.partition("/")[2], envelope.message
-    if channel == ADD_PARTITIONS:
-        lost = with_error(message, Errors.NETWORK_EXCEPTION)  # type: ignore[arg-type]
-        return _resume_verified(role, lost, str(envelope.tag), on)
-    if isinstance(envelope.tag, MarkersOf):
-        coordinator = role_as(role, TransactionCoordinator)
-        return marker_requests.on_markers_lost(coordinator, message, envelope.tag, on)  # type: ignore[arg-type]
-    if channel == outcome_notices.CHANNEL:
-        return Effects(role)
-    if channel == INITIALIZER and envelope.tag:
-        assert isinstance(message, OperatorsStateRequest | OperatorsStateResponse)
-        return group_coordinator.on_state_lost(
-            role_as(role, GroupCoordinator), envelope.tag, message, on
-        )
-    if channel == INITIALIZER:
-        assert isinstance(message, InitializeShareGroupState | InitializeShareGroupStateResponse)
-        return group_coordinator.on_initialize_lost(
-            role_as(role, GroupCoordinator), message.key, on
-        )
-    if channel == DEAD_LETTERS:
-        return share_partition_leader.on_dead_letter_answered(
-            role_as(role, ShareLeader), envelope.shard, envelope.tag, None, on
-        )
-    return share_partition_leader.on_state_lost(
-        role_as(role, ShareLeader), envelope.shard, envelope.tag, on
-    )
+    message, shard, tag = envelope.message, envelope.shard, envelope.tag
+    match _channel(source):
+        case Channel.ADD_PARTITIONS:
+            assert isinstance(message, AddPartitionsToTxn | AddPartitionsToTxnResponse)
+            lost = with_error(message, Errors.NETWORK_EXCEPTION)
+            return _resume_verified(role, lost, str(tag), on)
+        case Channel.MARKERS:
+            assert isinstance(message, WriteTxnMarkers | WriteTxnMarkersResponse)
+            coordinator = role_as(role, TransactionCoordinator)
+            return marker_requests.on_markers_lost(coordinator, message, _markers(tag), on)
+        case Channel.INITIALIZER:
+            groups = role_as(role, GroupCoordinator)
+            if tag:
+                assert isinstance(message, OperatorsStateRequest | OperatorsStateResponse)
+                return group_coordinator.on_state_lost(groups, str(tag), message, on)
+            assert isinstance(
+                message, InitializeShareGroupState | InitializeShareGroupStateResponse
+            )
+            return group_coordinator.on_initialize_lost(groups, message.key, on)
+        case Channel.DEAD_LETTERS:
+            leader = role_as(role, ShareLeader)
+            answered = share_partition_leader.on_dead_letter_answered
+            return answered(leader, shard, str(tag), None, on)
+        case Channel.PERSISTER:
+            leader = role_as(role, ShareLeader)
+            return share_partition_leader.on_state_lost(leader, shard, str(tag), on)
+        case Channel.OUTCOMES:
+            return Effects(role)
+        case channel:
+            assert_never(channel)
 
 
 # -- responses to clients -----------------------------------------------------------------------

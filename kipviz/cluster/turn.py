@@ -417,7 +417,7 @@ class Turn:
         key = (home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard))
         role = self.roles.get(key)
         if role is not None:
-            done = dispatch.broker_response(role, envelope, self.context(home))
+            done = dispatch.broker_response(role, source, envelope, self.context(home))
             self.carry_out(key, done)
 
     def settle(self, application: Application) -> None:

@@ -30,13 +30,21 @@ from kipviz.brokers.checks import (
     one_after_another,
     report_value,
 )
-from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
+from kipviz.brokers.context import (
+    NOBODY,
+    Channel,
+    Context,
+    Effects,
+    Reply,
+    ReplyTo,
+    Request,
+    with_effects,
+)
 from kipviz.brokers.groups import group_kinds
 from kipviz.brokers.groups.group_state import GroupCoordinator, Operating, as_replicated
 from kipviz.brokers.groups.group_writes import append_records
 from kipviz.brokers.handling import takes
 from kipviz.brokers.membership.share_group import ShareGroup
-from kipviz.brokers.membership.share_membership import CHANNEL
 from kipviz.core.values import Value
 from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import reject_request
@@ -418,7 +426,9 @@ def _ask(
     """Send a request to a share coordinator. Without a leader, the result is an error at once."""
     broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, message.key))
     if broker != NOBODY:
-        asked = Request(CHANNEL, broker, message, Role.GROUP_COORDINATOR, me.shard, waiting.tag)
+        asked = Request(
+            Channel.INITIALIZER, broker, message, Role.GROUP_COORDINATOR, me.shard, waiting.tag
+        )
         return Effects(me, requests=(asked,))
     error = Errors.COORDINATOR_NOT_AVAILABLE
     unreachable = Check("share coordinator", _find_partition(message, on), broker, error)

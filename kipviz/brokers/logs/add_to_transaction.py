@@ -18,6 +18,7 @@ from kipviz.brokers.checks import Check, Checks, add_translation, error_of, in_o
 from kipviz.brokers.context import (
     NOBODY,
     NOT_ASKED,
+    Channel,
     Context,
     Effects,
     LocalCall,
@@ -54,7 +55,6 @@ COORDINATOR_ERROR = {
 }
 
 # The client of a broker that asks transaction coordinators.
-CHANNEL = "add-partitions"
 # The number of a question that KafkaApis asks: its answer is found by the request that waits.
 TOGETHER = -1
 
@@ -161,7 +161,7 @@ def question(
         verify_only=not enlists(waiting.request),
     )
     tag = str(waiting.asking) if waiting.asking else ""
-    return Request(CHANNEL, broker, AddPartitionsToTxn((asked,)), role, shard, tag)
+    return Request(Channel.ADD_PARTITIONS, broker, AddPartitionsToTxn((asked,)), role, shard, tag)
 
 
 def ask(done: Effects[S], asked: Request, on: Context) -> Effects[S]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers.checks import Check, compare, error_of, has_loaded, in_order, report_value
-from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
+from kipviz.brokers.context import NOBODY, Channel, Context, Effects, Reply, ReplyTo, Request
 from kipviz.brokers.groups import group_kinds
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.groups.group_writes import HEARD_NO_MORE, append_records, target_waits
@@ -44,8 +44,6 @@ from kipviz.records.share_group_members import (
     ShareGroupTargetRecord,
     ShareGroupTombstone,
 )
-
-CHANNEL = "initializer"
 
 
 @takes(ShareGroupHeartbeat)
@@ -202,7 +200,10 @@ def _initializing(
             message = InitializeShareGroupState((InitializeStateData(key, group.epoch, -1),))
             home = on.image.home_of("__consumer_offsets", group_id)
             found.append(
-                (partition, Request(CHANNEL, broker, message, Role.GROUP_COORDINATOR, home))
+                (
+                    partition,
+                    Request(Channel.INITIALIZER, broker, message, Role.GROUP_COORDINATOR, home),
+                )
             )
     if not found:
         return (), ()

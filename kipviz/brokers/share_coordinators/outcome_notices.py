@@ -11,7 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers.checks import report_value
-from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
+from kipviz.brokers.context import (
+    NOBODY,
+    Channel,
+    Context,
+    Effects,
+    Reply,
+    ReplyTo,
+    Request,
+    with_effects,
+)
 from kipviz.brokers.handling import takes
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders import share_partition_leader
@@ -33,7 +42,6 @@ from kipviz.messages.shares.share_state import (
 )
 
 # The client of a broker that sends the outcomes.
-CHANNEL = "share-coordinator"
 
 
 def news(before: ShareCoordinator, after: ShareCoordinator, on: Context) -> tuple[Request, ...]:
@@ -55,7 +63,7 @@ def _make_notices(me: ShareCoordinator, before: ShareCoordinator, on: Context) -
         told = TellShareGroupState(
             key, state.state_epoch, state.start_offset, state.batches, pending
         )
-        yield Request(CHANNEL, broker, told, Role.SHARE_COORDINATOR, me.shard)
+        yield Request(Channel.OUTCOMES, broker, told, Role.SHARE_COORDINATOR, me.shard)
 
 
 def partition_of(key: str, on: Context) -> str:

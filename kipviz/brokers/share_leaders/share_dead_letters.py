@@ -15,7 +15,7 @@ NOT MODELLED: several ranges in one produce request; the time between attempts; 
 
 from __future__ import annotations
 
-from kipviz.brokers.context import NOBODY, Context, Effects, Request
+from kipviz.brokers.context import NOBODY, Channel, Context, Effects, Request
 from kipviz.brokers.logs import partition_log
 from kipviz.brokers.share_leaders import share_partition
 from kipviz.brokers.share_leaders.share_partition import DeadLetter, SharePartition, record_moved
@@ -39,7 +39,6 @@ from kipviz.settings.topic_configs import (
     MESSAGE_TIMESTAMP_TYPE,
 )
 
-CHANNEL = "dlq"
 ATTEMPTS_MAX = 5
 # Errors after which a copy, or the creation of a topic, is retried; after any other error it is abandoned.
 COPY_RETRY = (Errors.NOT_LEADER_OR_FOLLOWER,)
@@ -140,7 +139,12 @@ def _send(me: SharePartition, on: Context) -> Copying:
                 letter = letter.but(creations=letter.creations + 1)
             me = me.but(dead_letters=(letter, *me.dead_letters[1:]))
             asked = Request(
-                CHANNEL, broker, message, Role.SHARE_PARTITION_LEADER, me.key, str(me.incarnation)
+                Channel.DEAD_LETTERS,
+                broker,
+                message,
+                Role.SHARE_PARTITION_LEADER,
+                me.key,
+                str(me.incarnation),
             )
             return Copying(Effects(me, requests=(asked,), events=events), finished)
         given_up = _finish_first(me, NOT_COPIED)

@@ -20,7 +20,16 @@ from kipviz.brokers.checks import (
     in_order,
     report_value,
 )
-from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request, with_effects
+from kipviz.brokers.context import (
+    NOBODY,
+    Channel,
+    Context,
+    Effects,
+    Reply,
+    ReplyTo,
+    Request,
+    with_effects,
+)
 from kipviz.brokers.local_calls import ApplyMarkerToShares
 from kipviz.brokers.share_leaders import (
     acknowledgement_checks,
@@ -418,7 +427,9 @@ def send(me: SharePartition, on: Context) -> Effects[SharePartition]:
     message, tag = me.writes[0].message, str(me.incarnation)
     return Effects(
         me.but(on_wire=True),
-        requests=(Request("persister", broker, message, Role.SHARE_PARTITION_LEADER, me.key, tag),),
+        requests=(
+            Request(Channel.PERSISTER, broker, message, Role.SHARE_PARTITION_LEADER, me.key, tag),
+        ),
     )
 
 

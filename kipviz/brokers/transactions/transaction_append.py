@@ -9,7 +9,16 @@ from itertools import chain
 from typing import TypeVar
 
 from kipviz.brokers.checks import error_of
-from kipviz.brokers.context import NOBODY, Context, Effects, MarkersOf, Reply, ReplyTo, Request
+from kipviz.brokers.context import (
+    NOBODY,
+    Channel,
+    Context,
+    Effects,
+    MarkersOf,
+    Reply,
+    ReplyTo,
+    Request,
+)
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.timers import AppendTimeout
 from kipviz.brokers.transactions import two_phase
@@ -207,7 +216,7 @@ def markers_of(
             known.client_transaction_version,
         )
         message = WriteTxnMarkers((marker,))
-        requests.append(Request("markers", broker, message, role, shard, tag))
+        requests.append(Request(Channel.MARKERS, broker, message, role, shard, tag))
         sent += [(p, broker) for p in by_broker[broker]]
     return tuple(requests), tuple(sent), nobody
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kipviz.brokers.context import Channel
 from kipviz.cluster.actions import Deliver, DeliverLate, Step, TimeOutCall
 from kipviz.cluster.world import Connection, World
 from kipviz.messages.apis.api import leading_role
@@ -47,14 +48,7 @@ def who(source: str) -> str:
     """Return the sender of a connection for a sentence: a client of a process, or a role of a broker."""
     host, _, part = source.partition("/")
     if host.startswith("B") and host[1:].isdigit():
-        roles = {
-            "markers": "coordinator",
-            "add-partitions": "leader",
-            "persister": "share-partition leader",
-            "dlq": "dead-letter producer",
-            "initializer": "group coordinator",
-        }
-        return f"the {roles.get(part, part)} on Broker {host[1:]}"
+        return f"the {Channel(part).sender} on Broker {host[1:]}"
     if part.isdigit():
         return f"client {host}"
     kind = part.partition("-")[0]

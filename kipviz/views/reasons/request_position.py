@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from kipviz.brokers.context import NOBODY
+from kipviz.brokers.context import NOBODY, Channel
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.kafka_apis import AskedOfNode, KafkaApis
 from kipviz.brokers.logs.add_to_transaction import Enlisting
@@ -256,7 +256,7 @@ def _enlistment(world: World, broker: int, delayed: Enlisting) -> Reason:
         first = behind.on_the_way[0].message
         assert isinstance(first, AddPartitionsToTxn), "questions about transactions are of one API"
         to, name = behind.broker, first.transactions[0].transactional_id
-    channel = f"{broker_host(broker)}/{dispatch.ADD_PARTITIONS}"
+    channel = f"{broker_host(broker)}/{Channel.ADD_PARTITIONS}"
     reason = locate_on_connection(world, channel, to, what, lambda m: _is_about(m, name))
     return reason.after("It first adds its partition to the transaction.")
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.context import LocalCall, Request
+from kipviz.brokers.context import Channel, LocalCall, Request
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import AddOrVerify, Enlisted
 from kipviz.brokers.logs import add_partitions_manager as manager
 from kipviz.brokers.logs import partition_leader as pl
-from kipviz.brokers.logs.add_to_transaction import CHANNEL
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.api import Role
@@ -31,7 +30,7 @@ HERE = "out-0"
 
 def about(name: str, epoch: int = 0, to: int = 4, tag: str = "") -> Request:
     asked = AddPartitionsToTxn((TxnPartitions(name, 9, epoch, (HERE,)),))
-    return Request(CHANNEL, to, asked, Role.PARTITION_LEADER, HERE, tag)
+    return Request(Channel.ADD_PARTITIONS, to, asked, Role.PARTITION_LEADER, HERE, tag)
 
 
 @pytest.fixture

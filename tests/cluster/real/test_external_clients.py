@@ -72,7 +72,7 @@ def test_what_is_no_request_does_not_get_on_a_connection(request_bytes, why):
         ("B12/persister", "the share-partition leader on Broker 12"),
         ("B5/dlq", "the dead-letter producer on Broker 5"),
         ("B5/initializer", "the group coordinator on Broker 5"),
-        ("B5/else", "the else on Broker 5"),
+        ("B5/share-coordinator", "the share coordinator on Broker 5"),
         ("Bob/producer", "the producer of Bob"),
         ("B/consumer", "the consumer of B"),
         ("app-1/producer", "the producer of app-1"),

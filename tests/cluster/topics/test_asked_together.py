@@ -93,7 +93,9 @@ def test_a_coordinator_from_before_the_kip_lets_all_of_them_go_on_unverified() -
     desk = world.roles[3, "kafka_apis", ""]
     asked = (each for q in desk.nodes[0].on_the_way for each in q.message.transactions)
     answer = with_error(AddPartitionsToTxn(tuple(asked)), Errors.UNSUPPORTED_VERSION)
-    done = dispatch.broker_response(desk, Envelope(answer, "kafka_apis", "", "1"), on)
+    done = dispatch.broker_response(
+        desk, "B3/add-partitions", Envelope(answer, "kafka_apis", "", "1"), on
+    )
     assert [call.message.answer.error for call in done.local] == [Errors.NONE] * 2
 
 

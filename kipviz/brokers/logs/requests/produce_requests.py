@@ -17,7 +17,16 @@ from collections.abc import Iterator
 
 from kipviz.brokers import deleted_topics
 from kipviz.brokers.checks import Check, error_of, in_order, report_value
-from kipviz.brokers.context import NOBODY, Context, Effects, LocalCall, Reply, ReplyTo, Request
+from kipviz.brokers.context import (
+    NOBODY,
+    Channel,
+    Context,
+    Effects,
+    LocalCall,
+    Reply,
+    ReplyTo,
+    Request,
+)
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import AskedTogether, KafkaApis
 from kipviz.brokers.local_calls import AppendPart, PartVerified
@@ -90,7 +99,7 @@ def on_produce(
     message = AddPartitionsToTxn((asked,))
     return add_to_transaction.ask(
         done,
-        Request(add_to_transaction.CHANNEL, coordinator, message, Role.KAFKA_APIS, "", tag),
+        Request(Channel.ADD_PARTITIONS, coordinator, message, Role.KAFKA_APIS, "", tag),
         on,
     )
 
