@@ -32,3 +32,10 @@ class Message(Value, frozen=True):
         """The names of its fields; those of the header, or `IF_USED`, only if they have a value."""
         quiet = ("correlation_id", *self.IF_USED)
         return tuple(f for f in self.__struct_fields__ if f not in quiet or getattr(self, f))
+
+
+def version_of(message: Message, request: Message | None) -> int:
+    """Return the version in which a message is encoded: a response in its request's, if that is known."""
+    if message.IS_RESPONSE and request is not None:
+        return request.spoken
+    return message.spoken

@@ -221,19 +221,19 @@ class Telling:
                 name = f"m{self._count}"
                 client, broker = host_of(event.source), f"B{event.broker}"
                 there = event.way == "request"
+                request = None if there else self._serving.pop((event.source, event.broker), None)
                 self.messages[name] = {
                     "id": name,
                     "from": client if there else broker,
                     "to": broker if there else client,
                     "label": summary(event.message),
-                    "detail": detail(event.message),
+                    "detail": detail(event.message, request),
                     "kind": event.way,
                     "sent": k,
                     "arrived": None,
                     "lost": None,
                     "tone": tone_of(event.message),
                 }
-                request = None if there else self._serving.pop((event.source, event.broker), None)
                 self._sent[name] = (event.message, request, event.source)
                 place = (event.source, event.broker, event.way)
                 self._wire.setdefault(place, []).append(name)

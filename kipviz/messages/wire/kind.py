@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from kipviz.core.values import Value
-from kipviz.messages.message import Message
+from kipviz.messages.message import Message, version_of
 from kipviz.messages.wire.codec import Encoded, Struct
 from kipviz.messages.wire.decoding import Incoming
 from kipviz.messages.wire.schema import ZERO_ID, Schema
@@ -35,9 +35,7 @@ class Around(Value, frozen=True):
 
     def version_of(self, message: Message) -> int:
         """Return the version in which a message is encoded: a response in its request's."""
-        if message.IS_RESPONSE and self.request is not None:
-            return self.request.spoken
-        return message.spoken
+        return version_of(message, self.request)
 
     def by_topic(
         self, version: int, ids_from: int, partition: str, name: str, **fields: Any

@@ -60,7 +60,7 @@ from kipviz.messages.events import (
 from kipviz.messages.groups.groups import GroupOffset, OffsetFetchResponse
 from kipviz.messages.groups.several_groups import group_errors
 from kipviz.messages.logs.list_offsets import ListOffsetsPartitionResponse, ListOffsetsResponse
-from kipviz.messages.message import Message
+from kipviz.messages.message import Message, version_of
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
@@ -123,10 +123,11 @@ def summary(message: Message) -> str:
     return short or name
 
 
-def detail(message: Message) -> str:
-    """Return a message's fields in one line, with its key and version."""
+def detail(message: Message, request: Message | None = None) -> str:
+    """Return a message's fields in one line, with its key and version; a response has its request's version."""
     fields = ", ".join(f"{f}={_short(getattr(message, f))}" for f in message.told)
-    key = f"key {message.API_KEY}, version {message.spoken}" if message.API_KEY >= 0 else "no key"
+    version = version_of(message, request)
+    key = f"key {message.API_KEY}, version {version}" if message.API_KEY >= 0 else "no key"
     return f"{type(message).__name__} ({key}, {message.STATUS}): {fields}"
 
 

@@ -35,6 +35,20 @@ def test_an_answer_is_told_with_its_request() -> None:
     assert names.count("PartitionIndex") == 1  # only the request says which partition
 
 
+def test_a_response_is_shown_in_the_version_of_its_request_as_its_bytes_are() -> None:
+    shown = set()
+    for whole in (
+        payload_of("kip-360-nobody-asks", "kafka-tv1"),
+        payload_of("kip-890-rolling", "kafka"),
+    ):
+        kinds, shapes = whole["wire"]["kinds"], whole["wire"]["shapes"]
+        for each in whole["messages"]:
+            of_bytes = kinds[shapes[each["bytes"][0]]["kind"]]["version"]
+            assert f", version {of_bytes}, " in each["detail"], each["detail"]
+            shown.add((each["detail"].partition(" ")[0], of_bytes))
+    assert {("EndTxnResponse", version) for version in (3, 4)} <= shown
+
+
 def test_a_dump_names_every_field_with_its_byte_and_its_value() -> None:
     lines = dump(*message(STORY, "EndTxn COMMIT")).splitlines()
     assert lines[0] == "EndTxnRequest · key 26, version 5 · 48 bytes"
