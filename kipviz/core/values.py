@@ -25,6 +25,7 @@ names of value classes have to be unique where it matters.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import Enum, StrEnum
+from functools import cache
 from hashlib import blake2b
 from types import NoneType
 from typing import Any, ClassVar, Self
@@ -149,6 +150,12 @@ class Digested(ABC):
     @abstractmethod
     def digest(self) -> bytes:
         """Sixteen bytes that depend on content alone."""
+
+
+@cache
+def defaults_of(kind: type[Value]) -> dict[str, object]:
+    """Return the fields of a class with their defaults."""
+    return {each.name: each.default for each in msgspec.structs.fields(kind)}
 
 
 def digest_of(data: bytes) -> bytes:

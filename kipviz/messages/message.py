@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kipviz.core.values import Value
+from kipviz.core.values import Value, defaults_of
 
 
 class Message(Value, frozen=True):
     """A request or a response; the class constants identify it.
 
-    `API_KEY` is Kafka's number, `VERSION` the newest version that the model supports, `STATUS` whether a release ships
+    `API_KEY` is Kafka's number, `VERSION` the newest stable version that the model supports, `STATUS` whether a release ships
     it ("shipped"), a KIP proposes it ("draft") or we had to invent it ("our inference"). A request with several
-    versions has a field `version`; the response has its request's version.
+    versions has a field `version`; the response has its request's version. `SINCE` are the fields that exist from a
+    version on, if a message of an older one must not have them.
     """
 
     API_KEY: ClassVar[int] = -1
@@ -20,18 +21,32 @@ class Message(Value, frozen=True):
     STATUS: ClassVar[str] = "shipped"
     IS_RESPONSE: ClassVar[bool] = False
     IF_USED: ClassVar[tuple[str, ...]] = ()
+    SINCE: ClassVar[tuple[tuple[str, int], ...]] = ()
 
     @property
     def spoken(self) -> int:
-        """The version of this very request."""
-        version: int = getattr(self, "version", self.VERSION)
-        return version
+        """The version of this very request; of a response the newest stable one, or the first that has its fields."""
+        version: int | None = getattr(self, "version", None)
+        return max(self.VERSION, self.oldest) if version is None else version
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """The names of its fields; those of the header, or `IF_USED`, only if they have a value."""
+    def oldest(self) -> int:
+        """The oldest version that has every field of `SINCE` whose value is not the default."""
+        if not self.SINCE:
+            return 0
+        defaults = defaults_of(type(self))
+        given = (since for field, since in self.SINCE if getattr(self, field) != defaults[field])
+        return max(given, default=0)
+
+    def list_fields(self, version: int) -> tuple[str, ...]:
+        """Return the names of the fields that a version has; those of the header, or `IF_USED`, only if they have a value."""
         quiet = ("correlation_id", *self.IF_USED)
-        return tuple(f for f in self.__struct_fields__ if f not in quiet or getattr(self, f))
+        later = tuple(field for field, since in self.SINCE if version < since)
+        return tuple(
+            f
+            for f in self.__struct_fields__
+            if f not in later and (f not in quiet or getattr(self, f))
+        )
 
 
 def version_of(message: Message, request: Message | None) -> int:

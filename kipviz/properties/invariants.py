@@ -36,7 +36,6 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.shares.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.transactions.transactions import InitProducerIdResponse
-from kipviz.messages.transactions.two_phase import InitProducerId2PcResponse
 from kipviz.properties.facts import share_facts
 from kipviz.properties.facts.one_epoch import (
     batch_of,
@@ -461,7 +460,7 @@ def _fold_event(facts: Facts, event: Event, world: World) -> Facts:
                     facts = share_facts.mark_acknowledged(facts, result.partition, world)
             return facts
         case MessageSent(
-            message=InitProducerId2PcResponse(ongoing_txn_producer_id=ongoing) as kept
+            message=InitProducerIdResponse(ongoing_txn_producer_id=ongoing) as kept
         ) if ongoing >= 0:
             # A producer that keeps a transaction ends it as its own: only the next one fences it.
             return facts.but(epochs=facts.epochs.set(ongoing, kept.ongoing_txn_producer_epoch))

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 
 from kipviz.core.values import Value
+from kipviz.messages.former_names import validate_message_names
 
 HOLD, LOSE = "hold", "lose"
 ANSWER, REQUEST = "answer", "request"
@@ -80,8 +81,10 @@ def condition_of(words: str) -> str:
     """Return the condition that a run continues to: "PREPARE_COMMIT", or "after PREPARE_COMMIT".
 
     Raises:
-        ValueError: if the words name something that happens there, too, or there are none.
+        ValueError: if the words name something that happens there, too, or a message as it was called before, or
+            there are none.
     """
+    validate_message_names(words)
     point = parse_point(words.strip())
     if not is_condition(point):
         raise ValueError(

@@ -30,6 +30,7 @@ from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
+from kipviz.messages.former_names import validate_message_names
 
 # The order in which "quiet" takes actions; other kinds wait for an instruction. A coordinator loads before messages
 # continue: otherwise a client that gets "not yet" and retries at once would delay it without end.
@@ -80,8 +81,12 @@ def follow(trace: Trace, model: ClusterModel, instruction: str, where: str) -> T
     """Follow one instruction.
 
     Raises:
-        ScriptError: if it matches nothing, or more than one action.
+        ScriptError: if it matches nothing, or more than one action, or names a message as it was called before.
     """
+    try:
+        validate_message_names(instruction)
+    except ValueError as wrong:
+        raise ScriptError(f"{where}: {instruction!r} is not possible: {wrong}") from wrong
     if instruction == "quiet":
         return quiet(trace, model, "")
     if instruction.startswith("quiet but "):

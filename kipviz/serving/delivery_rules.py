@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kipviz.core.outside.suggestions import unknown
+from kipviz.messages.former_names import validate_message_names
 from kipviz.messages.message import Message
 from kipviz.messages.wire.frame import KINDS
 from kipviz.records.transaction_state import NOT_ENTERED, TransactionState
@@ -25,8 +26,8 @@ _UNSEEN = ("ApiVersions", "ApiVersionsResponse")
 class Rule:
     """A rule about deliveries; it counts the messages that match.
 
-    `way` is `REQUEST` or `ANSWER` for any message of clients that goes this way; otherwise `kind` is the message. A
-    draft's request with more fields than Kafka's is of Kafka's kind, too. `nth` 0 means each of them, and `every`
+    `way` is `REQUEST` or `ANSWER` for any message of clients that goes this way; otherwise `kind` is the message, in
+    any version. `nth` 0 means each of them, and `every`
     repeats. `state` is set for a fault point.
     """
 
@@ -99,6 +100,7 @@ def message_named(name: str) -> type[Message]:
         raise ValueError(
             f"{name} is no step of the model: a broker answers it at once, and no rule can hold or lose it"
         )
+    validate_message_names(name)
     if name not in _MESSAGES:
         raise ValueError(unknown("message", name, tuple(sorted(_MESSAGES)), "kipviz clauses"))
     return _MESSAGES[name]

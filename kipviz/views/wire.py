@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
+from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import AcknowledgeType
@@ -107,7 +108,7 @@ def _kind(kind: type[Message], version: int, found: tuple[tuple[str, str], ...])
         "name": schema.name,
         "key": kind.API_KEY,
         "version": version,
-        "status": kind.STATUS,
+        "status": API_OF[kind].facts(version).status,
         "places": [_place(path, words, notes.get(path, "")) for path, words in found],
     }
 

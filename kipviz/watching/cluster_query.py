@@ -25,7 +25,7 @@ from kipviz.clients.operators.operator_commands import (
 )
 from kipviz.core.values import Value
 from kipviz.messages.transactions.admin import STATE_NAMES
-from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
+from kipviz.messages.transactions.transactions import NO_TIME_LIMIT
 from kipviz.recordings.auditing.audit_findings import moment_of, span_of
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
+from kipviz.messages.transactions.transactions import NO_TIME_LIMIT
 from kipviz.recordings.auditing.audit_findings import moment_of, span_of
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 from kipviz.views.reasons.open_transactions import lines_of_open, lines_of_pending

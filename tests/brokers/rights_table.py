@@ -11,7 +11,7 @@ from kipviz.messages.apis.groups.offset_fetch import OF_ALL_TOPICS
 from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Need
 from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
-from kipviz.messages.apis.transactions.producer_ids import NAMELESS
+from kipviz.messages.apis.transactions.producer_ids import NAMELESS, OF_TWO_PHASE_COMMIT
 from kipviz.messages.cluster.acls import (
     LITERAL,
     AclEntry,
@@ -81,6 +81,7 @@ from kipviz.messages.transactions.admin import (
 from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.transactions.liveness import TxnHeartbeat
 from kipviz.messages.transactions.transactions import (
+    TWO_PHASE,
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     EndTxn,
@@ -89,7 +90,6 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitions,
     WriteTxnMarkers,
 )
-from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 from kipviz.records.classic_groups import Subscription
 from tests.messages.offset_fetches import fetch_all
 from tests.messages.shares import acknowledges, fetches, stages
@@ -125,7 +125,7 @@ KAFKA_APIS = {
     "ConsumerGroupDescribe": "DESCRIBE GROUP",
     "InitProducerId": "WRITE TRANSACTIONAL_ID",
     NAMELESS: "IDEMPOTENT_WRITE CLUSTER",
-    "InitProducerId2Pc": "WRITE TRANSACTIONAL_ID; TWO_PHASE_COMMIT TRANSACTIONAL_ID",
+    OF_TWO_PHASE_COMMIT: "WRITE TRANSACTIONAL_ID; TWO_PHASE_COMMIT TRANSACTIONAL_ID",
     OF_A_CLIENT: "WRITE TRANSACTIONAL_ID; WRITE TOPIC",
     "AddPartitionsToTxn": "CLUSTER_ACTION CLUSTER",
     "AddOffsetsToTxn": "WRITE TRANSACTIONAL_ID; READ GROUP",
@@ -162,7 +162,6 @@ REQUESTS: dict[str, Message] = {
     type(m).__name__: m
     for m in (
         InitProducerId("t"),
-        InitProducerId2Pc("t", enable_2pc=True),
         InitProducerIdOfGroup("t", group_id="g"),
         AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),)),
         AddOffsetsToTxn("t", 9, 0, "g"),
@@ -211,6 +210,7 @@ REQUESTS: dict[str, Message] = {
     )
 }
 REQUESTS[NAMELESS] = InitProducerId(None)
+REQUESTS[OF_TWO_PHASE_COMMIT] = InitProducerId("t", version=TWO_PHASE, enable_2pc=True)
 REQUESTS[OF_A_PLAIN_ONE] = Produce("", (PartitionProduceData("out-0", 9, 0, 0, ()),))
 REQUESTS[OF_GROUPS] = FindCoordinator(GROUP, ("g",))
 REQUESTS[OF_SHARE_PARTITIONS] = FindCoordinator(SHARE, ("g:T:0",))

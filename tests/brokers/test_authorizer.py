@@ -30,7 +30,7 @@ from kipviz.messages.apis.groups.offset_fetch import OF_ALL_TOPICS
 from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
-from kipviz.messages.apis.transactions.producer_ids import NAMELESS
+from kipviz.messages.apis.transactions.producer_ids import NAMELESS, OF_TWO_PHASE_COMMIT
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.logs.producing import FetchResponse, PartitionData
@@ -43,13 +43,14 @@ from kipviz.messages.transactions.admin import (
     TransactionListing,
 )
 from kipviz.messages.transactions.transactions import (
+    TWO_PHASE,
     AddPartitionsToTxn,
     EndTxn,
+    InitProducerId,
     InitProducerIdResponse,
     TxnPartitions,
     TxnPartitionsResult,
 )
-from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS, REQUESTS, request
 from tests.clients.parts import assigned_consumer_of, init_transactions, producer_of
@@ -70,7 +71,7 @@ def refusal_of(name, *acls, source="app-1/producer"):
 
 
 def test_every_request_that_a_broker_handles_is_in_the_table():
-    versions = {OF_A_CLIENT, OF_A_PLAIN_ONE, OF_ALL_TOPICS, NAMELESS}
+    versions = {OF_A_CLIENT, OF_A_PLAIN_ONE, OF_ALL_TOPICS, NAMELESS, OF_TWO_PHASE_COMMIT}
     versions |= {OF_GROUPS, OF_SHARE_PARTITIONS}
     assert set(NEEDS) == {*versions, *(cls.__name__ for cls in HANDLERS)}
 
@@ -116,8 +117,9 @@ def test_without_acls_everything_is_allowed(name):
 
 def test_only_a_transaction_without_a_time_limit_needs_a_right_of_its_own():
     """KIP-939: enable2Pc takes TWO_PHASE_COMMIT; the same request without it does not."""
-    assert a.needs_of(InitProducerId2Pc("t", enable_2pc=False)) == NEEDS["InitProducerId"]
-    more = set(a.needs_of(InitProducerId2Pc("t"))) - set(NEEDS["InitProducerId"])
+    newest = InitProducerId("t", version=TWO_PHASE)
+    assert a.needs_of(newest) == NEEDS["InitProducerId"]
+    more = set(a.needs_of(newest.but(enable_2pc=True))) - set(NEEDS["InitProducerId"])
     assert {(need.resource, need.operation) for need in more} == {
         (a.Resource.TRANSACTIONAL_ID, Op.TWO_PHASE_COMMIT)
     }

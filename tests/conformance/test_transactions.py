@@ -34,6 +34,7 @@ from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit
 from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions.transactions import (
+    TWO_PHASE,
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,
@@ -44,7 +45,6 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitionsResult,
     WriteTxnMarkers,
 )
-from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
@@ -323,7 +323,7 @@ def test_20_a_timeout_is_positive_and_within_the_brokers_limit(desk, timeout_ms,
 def test_20_two_phase_commit_knows_no_timeout(desk, timeout_ms):
     """TSM.testValidateTransactionTimeout, with two-phase commit."""
     desk.settings = desk.settings.but(two_phase_commit_enable=True)
-    request = InitProducerId2Pc("t", timeout_ms, enable_2pc=True)
+    request = InitProducerId("t", timeout_ms, version=TWO_PHASE, enable_2pc=True)
     assert desk.ask(tc.on_init_producer_id, request).error is Errors.NONE
 
 

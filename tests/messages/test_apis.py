@@ -22,14 +22,22 @@ from kipviz.cluster.dispatch import HANDLERS
 from kipviz.core.values import fingerprint
 from kipviz.designs.options.options import STATUSES
 from kipviz.messages.apis.api import NO_RELEASE, AnyApi, Role
-from kipviz.messages.apis.catalogue import API_OF, APIS, reject_request
+from kipviz.messages.apis.catalogue import API_OF, APIS, ROW_OF, reject_request
 from kipviz.messages.apis.error_places import OWN_ERROR
 from kipviz.messages.apis.rights import Need, Resource
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.cluster.metadata import Metadata
-from kipviz.messages.cluster.releases import EVERYTHING, NAMES, RELEASES
+from kipviz.messages.cluster.releases import (
+    EVERYTHING,
+    NAMES,
+    RELEASES,
+    knows,
+    lower_version,
+    release,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
+from kipviz.messages.transactions.transactions import TWO_PHASE, InitProducerId
 from tests.messages.found import messages
 from tests.scenarios.story import play_once
 
@@ -114,6 +122,44 @@ def test_no_two_rows_are_about_one_request_and_every_handler_has_one() -> None:
     names = [api.name for api in APIS]
     assert len(names) == len(set(names))
     assert {api.request for api in APIS} == set(HANDLERS)
+
+
+# The requests beside the one class that an API of Kafka has, and why each is a class of its own.
+OF_ANOTHER_DOCUMENT = {
+    "InitProducerIdOfGroup": "KIP-447's first draft gave the number 2 to another schema than Kafka's version 2",
+}
+
+
+def test_an_api_of_kafka_has_one_class_for_all_its_versions_and_the_exceptions_are_listed() -> None:
+    of_kafka = [api for api in APIS if api.key >= 0]
+    beside = [api for api in of_kafka if ROW_OF[api.kafka_name] is not api]
+    assert {api.name for api in beside} == set(OF_ANOTHER_DOCUMENT)
+    assert all(api.status != "shipped" for api in beside)
+    first = {ROW_OF[api.kafka_name].key: api.kafka_name for api in of_kafka}
+    assert len(first) == len(of_kafka) - len(OF_ANOTHER_DOCUMENT)
+
+
+def test_an_unstable_version_follows_the_newest_stable_one_and_has_its_own_status() -> None:
+    found = [api for api in APIS if api.unstable is not None]
+    assert [api.name for api in found] == ["InitProducerId"]
+    for api in found:
+        assert api.unstable is not None
+        assert api.unstable.version == api.version + 1
+        assert api.unstable.since in NAMES
+        assert api.status == "shipped" != api.unstable.status
+        assert api.facts(api.version) is api
+        assert api.facts(api.version + 1) is api.unstable
+
+
+@pytest.mark.parametrize("name", [known.name for known in RELEASES])
+def test_a_client_does_not_leave_a_value_out_for_a_broker_without_its_version(name: str) -> None:
+    binary = release(name)
+    has_it = NAMES.index(name) >= NAMES.index("4.1.0")
+    request = InitProducerId("t", version=TWO_PHASE, enable_2pc=True)
+    assert knows(binary, request) == has_it
+    assert lower_version(binary, request) == request
+    nothing = InitProducerId("t", version=TWO_PHASE)
+    assert lower_version(binary, nothing).spoken == (TWO_PHASE if has_it else 5)
 
 
 def test_a_refusal_is_the_response_of_its_row_and_has_the_error() -> None:

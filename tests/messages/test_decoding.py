@@ -21,6 +21,7 @@ from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import AcknowledgeType, ShareFetch
 from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions.transactions import InitProducerId
 from kipviz.messages.wire.frame import bytes_of
 from kipviz.messages.wire.kind import Around
 from tests.messages.in_flight import decoded, sent
@@ -37,9 +38,9 @@ def as_encoded(message: Message, around: Around) -> Message:
             plain = message.but(correlation_id=0)
             return plain.but(partition_data=tuple(map(_without_headers, plain.partition_data)))
         case InitProducerIdOfGroup():
-            return message.but(
-                producer_id=-1, producer_epoch=-1
-            )  # the draft has no fields for them
+            # The draft has no fields for what Kafka's request has in later versions.
+            later = {"enable_2pc": False, "keep_prepared_txn": False, "heartbeat_interval_ms": 0}
+            return message.but(producer_id=-1, producer_epoch=-1, **later)
         case TxnOffsetCommit() if message.version >= 6:
             # Without ids the encoder takes the current ones.
             topics = dict.fromkeys(each.partition.rpartition("-")[0] for each in message.offsets)
@@ -147,6 +148,8 @@ def made_valid(message: Message) -> Message:
     match message:
         case ListOffsets():
             return message.but(partitions=tuple(map(_valid_place, message.partitions)))
+        case InitProducerId() if not isinstance(message, InitProducerIdOfGroup):
+            return message.but(version=max(message.version, message.oldest))
         case ShareFetch(max_records=0):
             return message.but(max_wait_ms=500)  # it is sent with 0, whatever it says
         case _:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from typing import Any
 
@@ -68,6 +67,7 @@ from kipviz.messages.transactions.transactions import (
     EndTxn,
     EndTxnResponse,
     InitProducerId,
+    InitProducerIdResponse,
     PartitionResult,
     TxnMarker,
     TxnMarkerResult,
@@ -126,8 +126,8 @@ def test_every_message_has_a_schema_with_its_key_and_its_version() -> None:
     assert set(classes()) == set(KINDS)
     for cls, kind in KINDS.items():
         way = "" if cls.IS_RESPONSE else "Request"
-        # Version 6 of InitProducerId is a class of its own, and so is a draft's.
-        assert kind.schema.name == f"{re.sub('2Pc|OfGroup', '', cls.__name__)}{way}"
+        # What KIP-447's first draft made of version 2 is a class of its own.
+        assert kind.schema.name == f"{cls.__name__.removesuffix('OfGroup')}{way}"
         assert kind.schema.key == cls.API_KEY
         assert kind.schema.status == cls.STATUS
         assert covers(kind.schema.versions, cls.VERSION)
@@ -552,6 +552,36 @@ def test_the_model_speaks_versions_whose_fields_it_knows() -> None:
     schema = KINDS[InitProducerId].schema
     assert encode(schema, 0, values).data == b"\0\x01t\0\0\0\x05"
     assert encode(schema, 2, values).data == b"\x02t\0\0\0\x05\0"
+
+
+@pytest.mark.parametrize(
+    "later", [{"enable_2pc": True}, {"keep_prepared_txn": True}, {"heartbeat_interval_ms": 5}]
+)
+def test_a_value_is_not_left_out_because_the_version_has_no_field_for_it(
+    later: dict[str, bool | int],
+) -> None:
+    """As Kafka's generated write(): an UnsupportedVersionException for a non-default value."""
+    message = InitProducerId("t", 5, **later)
+    with pytest.raises(WireError, match="version 5 has no such field"):
+        bytes_of(message, AROUND)
+    assert message.oldest == 6
+    assert len(bytes_of(message.but(version=6), AROUND).data) > len(
+        bytes_of(InitProducerId("t", 5), AROUND).data
+    )
+
+
+def test_a_response_has_the_fields_of_its_requests_version() -> None:
+    answer = InitProducerIdResponse(Errors.NONE, 9, 0)
+    kept = answer.but(ongoing_txn_producer_id=9, ongoing_txn_producer_epoch=3)
+    sizes = {
+        version: len(bytes_of(answer, Around(request=InitProducerId("t", version=version))).data)
+        for version in (5, 6)
+    }
+    assert sizes[6] - sizes[5] == 10
+    assert len(bytes_of(answer, Around()).data) == sizes[5]
+    assert len(bytes_of(kept, Around()).data) == sizes[6]
+    with pytest.raises(WireError, match="version 5 has no such field"):
+        bytes_of(kept, Around(request=InitProducerId("t")))
 
 
 JOIN = JoinGroup("g", "C1.1", "C1", Subscription(("src",), (), 1))

@@ -85,7 +85,8 @@ def test_every_field_is_kafkas_version_by_version(name: str) -> None:
         theirs["versions"],
         theirs["flexible"],
     )
-    assert [meaning(plain(f)) for f in ours.fields] == [meaning(f) for f in theirs["fields"]]
+    shipped = [f for f in ours.fields if f.status == "shipped"]
+    assert [meaning(plain(f)) for f in shipped] == [meaning(f) for f in theirs["fields"]]
 
 
 def values(fields: tuple[Field, ...], told: dict[str, Any]) -> dict[str, Any]:

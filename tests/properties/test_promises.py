@@ -30,7 +30,6 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.shares.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions.transactions import InitProducerIdResponse
-from kipviz.messages.transactions.two_phase import InitProducerId2PcResponse
 from kipviz.properties.facts.share_facts import forget_decided
 from kipviz.properties.invariants import PROMISES, Facts, Promise
 from kipviz.properties.verdict import BROKEN
@@ -510,7 +509,7 @@ def test_a_new_leader_answers_for_its_own_partition_and_group_alone(held, broken
 @pytest.mark.parametrize(("kept", "epochs"), [(-1, {12: 5}), (0, {0: 3}), (9, {9: 3})])
 def test_who_keeps_a_transaction_is_known_by_its_identity_whatever_its_number(kept, epochs) -> None:
     """KIP-939: -1 says that there is none; producer ids are from 0 on."""
-    answer = InitProducerId2PcResponse(Errors.NONE, 12, 5).but(
+    answer = InitProducerIdResponse(Errors.NONE, 12, 5).but(
         ongoing_txn_producer_id=kept, ongoing_txn_producer_epoch=3
     )
     facts = after((MessageSent("app-1/producer", 7, "response", answer),))

@@ -96,3 +96,5 @@ def test_a_run_continues_until_a_condition_and_nothing_happens_there() -> None:
         condition_of("PREPARE_COMMIT before marker")
     with pytest.raises(ValueError, match="say what to run until"):
         condition_of("  ")
+    with pytest.raises(ValueError, match="no message is called InitProducerId2PcResponse any more"):
+        condition_of("after InitProducerId2PcResponse")

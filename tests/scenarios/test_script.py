@@ -55,6 +55,15 @@ def test_quiet_but_holds_back_what_matches() -> None:
     assert list_labels(trace)[-1] == "InitProducerId arrives at B1"
 
 
+@pytest.mark.parametrize("form", ["until {}", "quiet but {}", "maybe {}", "{}"])
+def test_an_instruction_with_a_name_that_a_message_had_before_is_rejected_and_never_skipped(
+    form: str,
+) -> None:
+    said = "no message is called InitProducerId2Pc any more: it is InitProducerId, whose version"
+    with pytest.raises(ScriptError, match=f"^here: '.*' is not possible: {said}"):
+        follow(start(), MODEL, form.format("InitProducerId2Pc arrives at B1"), "here")
+
+
 def test_until_goes_on_to_a_step_and_takes_it() -> None:
     trace = follow(start(), MODEL, "app-1 goes on", "here")
     trace = follow(trace, MODEL, "until InitProducerId arrives at B1", "here")

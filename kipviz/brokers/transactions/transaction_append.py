@@ -36,6 +36,7 @@ from kipviz.messages.events import TransactionDecided, TransactionMoved
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import with_error
 from kipviz.messages.transactions.transactions import (
+    NO_TIME_LIMIT,
     AddOffsetsToTxnResponse,
     AddPartitionsToTxnResponse,
     EndTxnResponse,
@@ -47,7 +48,6 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitionsResult,
     WriteTxnMarkers,
 )
-from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse
 from kipviz.records.transaction_state import (
     GroupAssignmentRecord,
     Tombstone,
@@ -83,8 +83,7 @@ class PendingAppend(Value, frozen=True):
 
     `answer` is the kind of the waiting request: "init", "fence" (InitProducerId that has to end a transaction first),
     "keep" (one that keeps it), "add", "offsets" (AddOffsetsToTxn), "end", or of none: "timeout", "expire", "complete"
-    (also an EndTxn's if the coordinator responds at completion). `two_phase` means that the InitProducerId is
-    KIP-939's.
+    (also an EndTxn's if the coordinator responds at completion).
     """
 
     offset: int
@@ -93,7 +92,6 @@ class PendingAppend(Value, frozen=True):
     answer: str
     reply_to: ReplyTo | None = None
     asked: tuple[str, ...] = ()
-    two_phase: bool = False
 
 
 def add_time(
@@ -331,12 +329,13 @@ def answers_of(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, 
     """Return the response to the request that waits for a record."""
     if wait.reply_to is None:
         return ()
-    init = InitProducerId2PcResponse if wait.two_phase else InitProducerIdResponse
     match wait.answer:
         case "init":
-            answer: Message = init(Errors.NONE, known.producer_id, known.producer_epoch)
+            answer: Message = InitProducerIdResponse(
+                Errors.NONE, known.producer_id, known.producer_epoch
+            )
         case "fence":
-            answer = init(Errors.CONCURRENT_TRANSACTIONS)
+            answer = InitProducerIdResponse(Errors.CONCURRENT_TRANSACTIONS)
         case "keep":
             answer = two_phase.kept_answer(known)
         case "add":

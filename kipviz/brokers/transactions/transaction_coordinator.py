@@ -69,11 +69,6 @@ from kipviz.messages.transactions.transactions import (
     TxnMarker,
     TxnMarkerResult,
 )
-from kipviz.messages.transactions.two_phase import (
-    InitProducerId2Pc,
-    InitProducerId2PcResponse,
-    answer_to,
-)
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.transaction_state import (
@@ -91,7 +86,7 @@ on_loaded, on_resigned = transaction_state_manager.on_loaded, transaction_state_
 # -- handlers, in protocol order --------------------------------------------------------------
 
 
-@takes(InitProducerId, InitProducerId2Pc)
+@takes(InitProducerId)
 def on_init_producer_id(
     me: TransactionCoordinator, request: InitProducerId, reply_to: ReplyTo, on: Context
 ) -> Effects[TransactionCoordinator]:
@@ -105,11 +100,11 @@ def on_init_producer_id(
     """
     if request.transactional_id is None:
         return nameless(me, request, reply_to, on)
-    answer = answer_to(request)
 
     def reject(checks: Checks) -> Effects[TransactionCoordinator]:
         checks = version_checks(request.version, checks, since=4)
-        return Effects(me, replies=(Reply(reply_to, answer(error_of(checks))),), checks=checks)
+        refused = InitProducerIdResponse(error_of(checks))
+        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
 
     name, fresh = request.transactional_id, on.next_producer_id
     checks = asking_checks(me.loading, request, on)
@@ -122,10 +117,10 @@ def on_init_producer_id(
     checks = (*checks, *init_producer_id_checks(known, request))
     if error_of(checks) is not Errors.NONE:
         return reject(checks)
-    if known.state is S.ONGOING and two_phase.keeps(request):
+    if known.state is S.ONGOING and request.keep_prepared_txn:
         return _keep(me, known, reply_to, on).after(checks)
     if known.state is S.ONGOING:
-        return _fence(me, known, "fence", reply_to, on, to=answer).after(checks)
+        return _fence(me, known, "fence", reply_to, on).after(checks)
     checks = (*checks, *identity_checks(known, request))
     if error_of(checks) is not Errors.NONE:
         return reject(checks)
@@ -145,7 +140,6 @@ def on_init_producer_id(
         identity.last_producer_epoch,
         "init",
         reply_to,
-        two_phase=answer is InitProducerId2PcResponse,
     )
     done = append_record(me, known, wait, on, new_producer_ids + identity.new_producer_ids)
     return done.after(checks)
@@ -392,7 +386,6 @@ def _decide(
     committed: bool,
     bumps: bool,
     fence: bool = False,
-    to: type[InitProducerIdResponse] = InitProducerIdResponse,
 ) -> Effects[TransactionCoordinator]:
     how = {"committed": committed, "bumps": bumps, "fence": fence}
     record = decision_of(known, on.next_producer_id, **how, now_ms=on.now_ms)
@@ -404,7 +397,6 @@ def _decide(
         known.producer_epoch if bumps else -1 if fence else known.last_producer_epoch,
         answer,
         reply_to,
-        two_phase=to is InitProducerId2PcResponse,
     )
     fresh = record.next_producer_id == on.next_producer_id
     return append_record(me, known, wait, on, new_producer_ids=1 if fresh else 0)
@@ -416,11 +408,10 @@ def _fence(
     answer: str,
     reply_to: ReplyTo | None,
     on: Context,
-    to: type[InitProducerIdResponse] = InitProducerIdResponse,
 ) -> Effects[TransactionCoordinator]:
     """Abort a transaction without its producer, and fence that with a higher epoch.
 
     Whether the decision is one of transaction version 2 depends on the cluster, not on the client.
     """
     bumps = on.image.features.transaction_version >= 2
-    return _decide(me, known, answer, reply_to, on, committed=False, bumps=bumps, fence=True, to=to)
+    return _decide(me, known, answer, reply_to, on, committed=False, bumps=bumps, fence=True)

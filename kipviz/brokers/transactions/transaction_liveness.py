@@ -25,7 +25,7 @@ from kipviz.brokers.transactions.transaction_checks import owner_checks
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.transactions.liveness import TxnHeartbeat, TxnHeartbeatResponse
-from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
+from kipviz.messages.transactions.transactions import NO_TIME_LIMIT
 from kipviz.records.transaction_state import TransactionState
 
 

@@ -11,10 +11,10 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.transactions.transactions import (
+    NO_TIME_LIMIT,
     EndTxn,
     InitProducerId,
 )
-from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.transaction_state import (
     EPOCH_MAX,

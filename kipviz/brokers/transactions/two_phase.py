@@ -20,11 +20,11 @@ from kipviz.brokers.context import Context
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata, record_of
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions.transactions import InitProducerId
-from kipviz.messages.transactions.two_phase import (
+from kipviz.messages.transactions.transactions import (
     NO_TIME_LIMIT,
-    InitProducerId2Pc,
-    InitProducerId2PcResponse,
+    TWO_PHASE,
+    InitProducerId,
+    InitProducerIdResponse,
 )
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
@@ -74,7 +74,7 @@ def request_checks(request: InitProducerId, on: Context) -> Iterator[Check]:
     yield _is_whole(request)
     name, settings = request.transactional_id, on.settings
     yield compare("transactional id", name, None, bool(name), Errors.INVALID_REQUEST)
-    if isinstance(request, InitProducerId2Pc):
+    if request.version >= TWO_PHASE:
         if request.enable_2pc:
             allowed = settings.two_phase_commit_enable
             error = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -99,15 +99,8 @@ def request_checks(request: InitProducerId, on: Context) -> Iterator[Check]:
 
 def limits_of(request: InitProducerId) -> dict[str, int]:
     """Return a record's fields for how long a transaction may take, and for its heartbeats (KIP-1309)."""
-    if not isinstance(request, InitProducerId2Pc):
-        return {"timeout_ms": request.transaction_timeout_ms, "heartbeat_interval_ms": 0}
     timeout = NO_TIME_LIMIT if request.enable_2pc else request.transaction_timeout_ms
     return {"timeout_ms": timeout, "heartbeat_interval_ms": request.heartbeat_interval_ms}
-
-
-def keeps(request: InitProducerId) -> bool:
-    """Return whether the caller wants an open transaction left open."""
-    return isinstance(request, InitProducerId2Pc) and request.keep_prepared_txn
 
 
 def keep_transaction(known: TransactionMetadata, on: Context) -> KeptTransaction:
@@ -124,10 +117,10 @@ def keep_transaction(known: TransactionMetadata, on: Context) -> KeptTransaction
     return KeptTransaction(record, 1 if given[0] == fresh else 0)
 
 
-def kept_answer(known: TransactionMetadata) -> InitProducerId2PcResponse:
+def kept_answer(known: TransactionMetadata) -> InitProducerIdResponse:
     """Return to the producer that kept a transaction its own identity, and that of the transaction."""
     facing = known.as_its_client_knows_it
-    return InitProducerId2PcResponse(
+    return InitProducerIdResponse(
         Errors.NONE,
         facing.producer_id,
         facing.producer_epoch,

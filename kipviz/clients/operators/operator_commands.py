@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterator
 
 from kipviz.core.values import Value
-from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
+from kipviz.messages.transactions.transactions import NO_TIME_LIMIT
 from kipviz.records.placement import index_of, topic_of
 from kipviz.records.transaction_state import TransactionState
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS, TRANSACTIONAL_ID

@@ -23,8 +23,11 @@ from kipviz.messages.apis.client_errors import NOT_ALLOWED
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
-from kipviz.messages.transactions.transactions import InitProducerId, InitProducerIdResponse
-from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
+from kipviz.messages.transactions.transactions import (
+    NO_TIME_LIMIT,
+    InitProducerId,
+    InitProducerIdResponse,
+)
 from kipviz.records.transaction_state import EPOCH_MAX
 
 if TYPE_CHECKING:

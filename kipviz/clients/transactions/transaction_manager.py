@@ -51,6 +51,8 @@ from kipviz.messages.shares.share_groups import TxnShareAcknowledge, TxnShareAck
 from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.transactions.liveness import TxnHeartbeatResponse
 from kipviz.messages.transactions.transactions import (
+    NO_TIME_LIMIT,
+    TWO_PHASE,
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
     AddPartitionsToTxn,
@@ -60,11 +62,6 @@ from kipviz.messages.transactions.transactions import (
     InitProducerId,
     InitProducerIdResponse,
     TxnPartitions,
-)
-from kipviz.messages.transactions.two_phase import (
-    NO_TIME_LIMIT,
-    InitProducerId2Pc,
-    InitProducerId2PcResponse,
 )
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
@@ -165,9 +162,10 @@ def init_transactions(
     request = InitProducerId(me.transactional_id, me.transaction_timeout_ms)
     if me.two_phase_commit or keep_prepared_txn or me.heartbeat_interval_ms:
         limit = NO_TIME_LIMIT if me.two_phase_commit else me.transaction_timeout_ms
-        request = InitProducerId2Pc(
+        request = InitProducerId(
             me.transactional_id,
             limit,
+            version=TWO_PHASE,
             enable_2pc=me.two_phase_commit,
             keep_prepared_txn=keep_prepared_txn,
             heartbeat_interval_ms=me.heartbeat_interval_ms if told_ms < 0 else told_ms,
@@ -437,7 +435,7 @@ def _forget_identity(me: TransactionManager) -> TransactionManager:
 def _use_identity(me: TransactionManager, answer: InitProducerIdResponse) -> TransactionManager:
     """Use the identity; a transaction that was kept is prepared, whichever producer wrote it."""
     me = me.but(producer_id=answer.producer_id, producer_epoch=answer.producer_epoch, done=True)
-    if not isinstance(answer, InitProducerId2PcResponse) or answer.ongoing_txn_producer_id < 0:
+    if answer.ongoing_txn_producer_id < 0:
         return _change_state(me, S.READY)
     prepared = PreparedTxnState(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
     return _change_state(me, S.PREPARED_TRANSACTION).but(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kipviz.brokers.context import Channel
+from kipviz.clients.kinds import Holder
 from kipviz.cluster.actions import Deliver, DeliverLate, Step, TimeOutCall
-from kipviz.cluster.world import Connection, World
+from kipviz.cluster.world import Connection, World, host_of
 from kipviz.messages.apis.api import leading_role
 from kipviz.messages.message import Message
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -28,6 +29,14 @@ def on_wire(world: World, action: Deliver | DeliverLate) -> Message | None:
     asked = isinstance(action, DeliverLate) or action.way == "request"
     queue = connection.requests if asked else connection.responses
     return queue[0].message if queue else None
+
+
+def answered_request(world: World, source: str, response: Message) -> Message | None:
+    """Return the request of a transaction manager that a response answers, None if another part of a client asked."""
+    app = world.applications.get(host_of(source))
+    client = app.client_at(source) if app is not None else None
+    asked = client.manager.on_wire if isinstance(client, Holder) else None
+    return asked if asked is not None and asked.API_KEY == response.API_KEY else None
 
 
 def partition_of(world: World, key: str) -> str:

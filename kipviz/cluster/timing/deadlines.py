@@ -38,7 +38,7 @@ from kipviz.messages.events import (
     MessageSent,
     RecordsMoved,
 )
-from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
+from kipviz.messages.transactions.transactions import NO_TIME_LIMIT
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.records.transaction_state import TransactionState
 

@@ -73,6 +73,23 @@ class Case(Generic[C_contra]):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UnstableVersion:
+    """The version of an API after its newest stable one (Kafka's `latestVersionUnstable`), and what is said of it alone.
+
+    Its schema may still change; a broker serves it only with unstable.api.versions.enable, and no client sends it by
+    itself. `since` is the first release that has it; the other fields are as in `Api`. Its fields, rights and errors
+    are those of the row, which says by their values when they count.
+    """
+
+    version: int
+    clause: str
+    kafka: str
+    words: tuple[str, str]
+    since: str
+    status: str = "draft"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Api(Generic[Q_co, A_co]):
     """One API: a request, its response, and the facts about them that are not behaviour.
 
@@ -91,7 +108,7 @@ class Api(Generic[Q_co, A_co]):
     effect even if its sender has abandoned it. `heartbeat`: it keeps a member or a transaction alive. `appends`: where
     it succeeds, a leader may append a batch or a record to its log for it. `adds_partitions_from` is the first version
     that relies on the broker to add the partition to the transaction. `decisive`: its response is worth a question even
-    if it is no error.
+    if it is no error. `unstable` is a version that no release serves unless it is told to.
     """
 
     request: type[Q_co]
@@ -122,6 +139,7 @@ class Api(Generic[Q_co, A_co]):
     decisive: bool = False
     since: str = ""
     newest: tuple[tuple[str, int], ...] = ()
+    unstable: UnstableVersion | None = None
 
     @property
     def name(self) -> str:
@@ -142,13 +160,19 @@ class Api(Generic[Q_co, A_co]):
 
     @property
     def version(self) -> int:
-        """The newest version that the model supports."""
+        """The newest stable version that the model supports."""
         return self.request.VERSION
 
     @property
     def status(self) -> str:
         """Whether a release ships it ("shipped"), a KIP proposes it ("draft"), or neither ("our inference")."""
         return self.request.STATUS
+
+    def facts(self, version: int) -> AnyApi | UnstableVersion:
+        """Return what has the status, the clause and the words of a version: the row, or its unstable version."""
+        if self.unstable is not None and version >= self.unstable.version:
+            return self.unstable
+        return self
 
     def rights(self: AnyApi, message: Message) -> tuple[Need, ...]:
         """Return the rights that one request needs."""

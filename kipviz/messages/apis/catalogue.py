@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import AnyApi
+from kipviz.messages.apis.api import AnyApi, UnstableVersion
 from kipviz.messages.apis.cluster import (
     acls,
     configs,
@@ -63,26 +63,8 @@ def _by_message() -> dict[type[Message], AnyApi]:
 API_OF: dict[type[Message], AnyApi] = _by_message()
 
 
-def _by_kafka_name() -> dict[str, tuple[AnyApi, ...]]:
-    found: dict[str, list[AnyApi]] = {}
-    for api in APIS:
-        found.setdefault(api.kafka_name, []).append(api)
-    return {name: tuple(rows) for name, rows in found.items()}
-
-
-ROWS_OF = _by_kafka_name()
-"""The rows with each of Kafka's names, such as END_TXN: the row of its shipped versions, then those of drafts."""
-
-
-def row_of(kafka_name: str, version: int) -> AnyApi:
-    """Return the row of a version of Kafka's API; a version that is newer than all rows has the newest row.
-
-    Raises:
-        KeyError: an API that has no row.
-    """
-    rows = ROWS_OF[kafka_name]
-    newest = max(rows, key=lambda row: row.version)
-    return next((row for row in rows if version <= row.version), newest)
+ROW_OF: dict[str, AnyApi] = {api.kafka_name: api for api in reversed(APIS)}
+"""The row with each of Kafka's names, such as END_TXN; what an abandoned draft made of an API stands after it."""
 
 
 def api_of(message: Message) -> AnyApi:
@@ -92,6 +74,15 @@ def api_of(message: Message) -> AnyApi:
         KeyError: a message that has no row.
     """
     return API_OF[type(message)]
+
+
+def facts_of(message: Message, version: int) -> AnyApi | UnstableVersion:
+    """Return what has the status, the clause and the words of a message in a version.
+
+    Raises:
+        KeyError: a message that has no row.
+    """
+    return API_OF[type(message)].facts(version)
 
 
 def reject_request(request: Message, error: Errors) -> Message:

@@ -73,6 +73,11 @@ def _with_its_requests(binary: Release) -> Release:
     newest = tuple(
         (api.name, version) for api in APIS for name, version in api.newest if name == binary.name
     )
+    newest += tuple(
+        (api.name, api.version)
+        for api in APIS
+        if api.unstable and api.unstable.since not in reached
+    )
     lacks = tuple(api.name for api in APIS if api.since and api.since not in reached)
     return binary.but(newest=newest, lacks=lacks)
 
@@ -102,10 +107,13 @@ def knows(binary: Release, request: Message) -> bool:
     """Return whether a broker supports a request in the version in which it arrived.
 
     Clients have always sent AddPartitionsToTxn up to version 3; later versions are the brokers'. A client does not
-    leave out its member for an older broker: TxnOffsetCommitRequest.Builder.build.
+    leave out its member for an older broker: TxnOffsetCommitRequest.Builder.build. Nor does it leave out a value of a
+    field that the version lacks (UnsupportedVersionException).
     """
     name = api_of(request).name
     newest = dict(binary.newest).get(name, request.spoken)
+    if newest < request.oldest:
+        return False
     if isinstance(request, TxnOffsetCommit) and request.member_id and newest < NAMES_MEMBER:
         return False
     if isinstance(request, AddPartitionsToTxn) and request.spoken <= 3:
@@ -116,7 +124,7 @@ def knows(binary: Release, request: Message) -> bool:
 def lower_version(binary: Release, request: Message) -> Message:
     """Return a request in the newest version that both ends of its connection support."""
     newest = dict(binary.newest).get(api_of(request).name)
-    if newest is None or request.spoken <= newest:
+    if newest is None or request.spoken <= newest or request.oldest > newest:
         return request
     if isinstance(request, OffsetFetch) and newest < ASKS_STABLE:
         return request.but(version=newest, require_stable=False)

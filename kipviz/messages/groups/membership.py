@@ -44,10 +44,10 @@ class ConsumerGroupHeartbeat(Message, frozen=True):
     rack: str = ""
     version: int = 1
 
-    @property
-    def told(self) -> tuple[str, ...]:
-        """The names of its fields; the version only if it is not the newest."""
-        return tuple(f for f in super().told if f != "version" or self.version != self.VERSION)
+    def list_fields(self, version: int) -> tuple[str, ...]:
+        """Return the names of its fields; the version only if it is not the newest."""
+        found = super().list_fields(version)
+        return tuple(f for f in found if f != "version" or self.version != self.VERSION)
 
     @property
     def needs_member_id(self) -> bool:

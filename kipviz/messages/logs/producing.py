@@ -48,10 +48,11 @@ class Produce(Message, frozen=True):
     correlation_id: int = 0
     acks: int = ACKS_ALL
 
-    @property
-    def told(self) -> tuple[str, ...]:
-        """The names of its fields; acks only if it is not acks=all."""
-        return tuple(f for f in super().told if f != "acks" or self.acks != ACKS_ALL)
+    def list_fields(self, version: int) -> tuple[str, ...]:
+        """Return the names of its fields; acks only if it is not acks=all."""
+        return tuple(
+            f for f in super().list_fields(version) if f != "acks" or self.acks != ACKS_ALL
+        )
 
 
 class PartitionProduceResponse(Value, frozen=True):

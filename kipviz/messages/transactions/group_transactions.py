@@ -14,7 +14,8 @@ from kipviz.messages.transactions.transactions import InitProducerId
 class InitProducerIdOfGroup(InitProducerId, frozen=True):
     """A producer's request for an identity that is valid while its group is in this generation.
 
-    The response is the one that a producer without a group gets.
+    It is a class of its own because the draft gave the number 2 to another schema than Kafka did: no version says which
+    of the two a request has. The response is the one that a producer without a group gets.
     """
 
     API_KEY: ClassVar[int] = 22

@@ -15,31 +15,53 @@ from kipviz.messages.message import Message
 from kipviz.messages.transactions.admin import DescribeTransactions
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
+# The version of InitProducerId for two-phase commits (KIP-939).
+TWO_PHASE = 6
+# The time limit that a producer of a two-phase commit sends, and that is stored: no limit.
+NO_TIME_LIMIT = 2_147_483_647
+
 
 class InitProducerId(Message, frozen=True):
     """A producer requests its producer id and epoch; an older producer with the same name is fenced.
 
-    Without a transactional id (None, null in the protocol) it gets an id that no broker stores.
+    Without a transactional id (None, null in the protocol) it gets an id that no broker stores. From version 6 on,
+    which is unstable in Kafka 4.4.0, it says whether there is a time limit, and whether an open transaction is kept
+    (KIP-939). `heartbeat_interval_ms` is KIP-1309's (draft): version 7, or 6 if that comes before KIP-939 is stable. Its
+    name and place in the request are our inference.
     """
 
     API_KEY: ClassVar[int] = 22
     VERSION: ClassVar[int] = 5
+    SINCE: ClassVar[tuple[tuple[str, int], ...]] = (
+        ("enable_2pc", TWO_PHASE),
+        ("keep_prepared_txn", TWO_PHASE),
+        ("heartbeat_interval_ms", TWO_PHASE),
+    )
     transactional_id: str | None
     transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS.default
     producer_id: int = -1
     producer_epoch: int = -1
     version: int = 5
+    enable_2pc: bool = False
+    keep_prepared_txn: bool = False
+    heartbeat_interval_ms: int = 0
 
 
 class InitProducerIdResponse(Message, frozen=True):
-    """The producer id and epoch to use, or an error."""
+    """The producer id and epoch to use, or an error; from version 6 on also the identity of a kept transaction, or -1."""
 
     API_KEY: ClassVar[int] = 22
     VERSION: ClassVar[int] = 5
     IS_RESPONSE: ClassVar[bool] = True
+    SINCE: ClassVar[tuple[tuple[str, int], ...]] = (
+        ("ongoing_txn_producer_id", TWO_PHASE),
+        ("ongoing_txn_producer_epoch", TWO_PHASE),
+    )
     error: Errors
     producer_id: int = -1
     producer_epoch: int = -1
+    ongoing_txn_producer_id: int = -1
+    ongoing_txn_producer_epoch: int = -1
 
 
 class TxnPartitions(Value, frozen=True):

@@ -25,8 +25,11 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
-from kipviz.messages.transactions.transactions import InitProducerId, named_transactions
-from kipviz.messages.transactions.two_phase import answer_to
+from kipviz.messages.transactions.transactions import (
+    InitProducerId,
+    InitProducerIdResponse,
+    named_transactions,
+)
 from kipviz.recordings.decoded.elections import (
     list_known,
 )
@@ -322,7 +325,7 @@ class Acceptor(RequestBook):
         if not_there or self.known_leaders.is_new(message, exchange):
             yield compared_part(api, message, rejections.reject_not_leader(message))
         if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
-            loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
+            loading = InitProducerIdResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS)
             yield compared_part(api, message, loading)
         for model, (at, world) in product(models, self._worlds.list_views(moments, exchange, ends)):
             for alike in self._worlds.list_alike(at, world, message, exchange):

@@ -33,6 +33,7 @@ from kipviz.messages.shares.share_state import (
     StatesRequest,
 )
 from kipviz.messages.transactions.transactions import (
+    TWO_PHASE,
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -43,7 +44,6 @@ from kipviz.messages.transactions.transactions import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from kipviz.messages.transactions.two_phase import InitProducerId2Pc, InitProducerId2PcResponse
 from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import (
     Compared,
@@ -67,27 +67,27 @@ from kipviz.records.share_group_state import StateBatch
 
 def _init_producer_id(x: Exchange, names: Names) -> Taken:
     (message,) = decode_request(x, names)
+    assert isinstance(message, InitProducerId)
     answer = x.response
     identity = [("producer id", answer["producerId"]), ("epoch", answer["producerEpoch"])]
-    if isinstance(message, InitProducerId2Pc):
-        identity += [
-            ("ongoing producer id", answer["ongoingTxnProducerId"]),
-            ("ongoing epoch", answer["ongoingTxnProducerEpoch"]),
-        ]
-    assert isinstance(message, InitProducerId)
+    if x.version >= TWO_PHASE:
+        kept = answer["ongoingTxnProducerId"], answer["ongoingTxnProducerEpoch"]
+        identity += _kept_identity(*kept)
     yield message.transactional_id or "nobody", message, with_more(answer["errorCode"], *identity)
 
 
-def _identity(
-    reply: InitProducerIdResponse | InitProducerId2PcResponse | EndTxnResponse,
-) -> Said:
+def _identity(reply: InitProducerIdResponse | EndTxnResponse) -> Said:
     more = [("producer id", reply.producer_id), ("epoch", reply.producer_epoch)]
-    if isinstance(reply, InitProducerId2PcResponse):
-        more += [
-            ("ongoing producer id", reply.ongoing_txn_producer_id),
-            ("ongoing epoch", reply.ongoing_txn_producer_epoch),
-        ]
+    if isinstance(reply, InitProducerIdResponse):
+        kept = reply.ongoing_txn_producer_id, reply.ongoing_txn_producer_epoch
+        more += _kept_identity(*kept)
     return with_more(reply.error, *more)
+
+
+def _kept_identity(producer_id: int, epoch: int) -> list[tuple[str, int]]:
+    """Return the identity of a kept transaction, nothing if there is none: a response of older versions has no field."""
+    nothing = (producer_id, epoch) == (-1, -1)
+    return [] if nothing else [("ongoing producer id", producer_id), ("ongoing epoch", epoch)]
 
 
 def _add_partitions(x: Exchange, names: Names) -> Taken:

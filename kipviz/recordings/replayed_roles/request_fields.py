@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from kipviz.messages.apis.catalogue import row_of
+from kipviz.messages.apis.catalogue import ROW_OF
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.decoding import Incoming
@@ -66,7 +66,7 @@ def decode_request(exchange: Exchange, names: Names) -> tuple[Message, ...]:
     Raises:
         KeyError, TypeError, ValueError: if the request lacks a field of its API and version.
     """
-    kind = row_of(exchange.api, exchange.version).request_bytes
+    kind = ROW_OF[exchange.api].request_bytes
     assert kind is not None, f"{exchange.api} has no bytes"
     incoming = Incoming(exchange.version, exchange.client, lambda it: by_id(str(it), names))
     return kind.decode(fields_in_log(kind.schema.fields, exchange.request), incoming)

@@ -6,11 +6,11 @@ A row has the request's schema, its versions and its decoding (`messages.apis`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kipviz.clauses import SHIPPED
 from kipviz.messages.apis.api import AnyApi, Role
-from kipviz.messages.apis.catalogue import API_OF, row_of
+from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.apis.catalogue import APIS as ROWS
 from kipviz.messages.cluster.coordinators import FindCoordinator
 from kipviz.messages.cluster.metadata import Metadata
@@ -38,9 +38,9 @@ from kipviz.messages.transactions.admin import (
 )
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
+    InitProducerId,
     WriteTxnMarkers,
 )
-from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 from kipviz.messages.wire.codec import Encoded, Struct, encode
 from kipviz.messages.wire.fitting import fit_fields
 from kipviz.messages.wire.frame import RESPONSE_HEADER, encode_frame, header_version
@@ -68,19 +68,19 @@ from kipviz.serving.translating.reply_context import (
 class ServedApi:
     """The row of an API that the listeners serve, the versions that they announce, and how its answer is made.
 
-    `kinds` are the request's bytes by version, from 0 on: a draft's version may be a message of its own.
+    `highest` is the newest stable version, or the unstable one if that is served, too.
     """
 
     row: AnyApi
     lowest: int
     highest: int
-    kinds: tuple[RequestKind[Message], ...]
+    kind: RequestKind[Message]
     translate: Translate
 
     @property
     def request(self) -> Schema:
         """The schema of the request."""
-        return self.kinds[self.highest].schema
+        return self.kind.schema
 
     @property
     def response(self) -> Schema:
@@ -97,7 +97,7 @@ class ServedApi:
             Refused, NotModelledError: if Kafka or the model has no answer to it.
         """
         request = ClientRequest(said, version, client_id, desk, broker)
-        return self.translate(request, self.kinds[version].decode(said, request.incoming))
+        return self.translate(request, self.kind.decode(said, request.incoming))
 
 
 # The requests whose answer differs from the model's response: in fields that only a server can fill, or in several groups.
@@ -135,10 +135,11 @@ SERVED: dict[type[Message], Translate] = {
     for row in ROWS
     if row.status == SHIPPED and row.role is not Role.SHARE_COORDINATOR
 }
-# What a draft adds, by the number of its KIP; brokers announce it only on request. The other drafts have no request that
-# could be announced: KIP-1310's session is the client's alone, and KIP-1309 gives its request no key.
+# What a draft adds, by the number of its KIP: a request, or the unstable version of one of Kafka's. Brokers announce it
+# only on request. The other drafts have no request that could be announced: KIP-1310's session is the client's alone, and
+# KIP-1309 gives its request no key.
 SERVED_DRAFTS: dict[int, tuple[type[Message], Translate]] = {
-    939: (InitProducerId2Pc, as_written),
+    939: (InitProducerId, as_written),
     1289: (TxnShareAcknowledge, translate_shares.txn_share_acknowledge),
 }
 
@@ -151,13 +152,19 @@ def _range(schema: Schema) -> tuple[int, int]:
 def _make_served(kind: type[Message], translate: Translate) -> ServedApi:
     row = API_OF[kind]
     assert row.request_bytes is not None, f"{row.name} has no bytes"
-    each = (row_of(row.kafka_name, v).request_bytes for v in range(row.version + 1))
-    kinds = tuple(kind for kind in each if kind is not None)
-    return ServedApi(row, _range(row.request_bytes.schema)[0], row.version, kinds, translate)
+    lowest, _ = _range(row.request_bytes.schema)
+    return ServedApi(row, lowest, row.version, row.request_bytes, translate)
+
+
+def _with_unstable(api: ServedApi) -> ServedApi:
+    unstable = api.row.unstable
+    return api if unstable is None else replace(api, highest=unstable.version)
 
 
 APIS: dict[int, ServedApi] = {kind.API_KEY: _make_served(kind, SERVED[kind]) for kind in SERVED}
-DRAFTS: dict[int, ServedApi] = {kip: _make_served(*pair) for kip, pair in SERVED_DRAFTS.items()}
+DRAFTS: dict[int, ServedApi] = {
+    kip: _with_unstable(_make_served(*pair)) for kip, pair in SERVED_DRAFTS.items()
+}
 API_VERSIONS_RANGE = _range(translate_cluster.API_VERSIONS_REQUEST)
 
 

@@ -14,7 +14,6 @@ from kipviz.messages.events import MessageSent
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions.transactions import InitProducerId, named_transactions
-from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.schema import Field
 from kipviz.scenarios.library import LIBRARY
@@ -138,9 +137,7 @@ def fields_of_an_acknowledgement() -> str:
 
 def no_field_for_the_session_timeout() -> str:
     """Return which fields of InitProducerId are released, and what a session timeout would also need."""
-    fields = [
-        field for kind in (InitProducerId, InitProducerId2Pc) for field in KINDS[kind].schema.fields
-    ]
+    fields = KINDS[InitProducerId].schema.fields
     released = dict.fromkeys(field.name for field in fields if field.status == SHIPPED)
     ours = dict.fromkeys(f"{f.name} ({f.status})" for f in fields if f.status != SHIPPED)
     return f"released fields: {', '.join(released)}; the heartbeats here need {', '.join(ours)}"

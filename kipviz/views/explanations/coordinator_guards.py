@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from kipviz.cluster.behaviour.naming import render_list
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.transactions.transactions import AddOffsetsToTxn
-from kipviz.messages.transactions.two_phase import InitProducerId2Pc
+from kipviz.messages.transactions.transactions import (
+    TWO_PHASE,
+    AddOffsetsToTxn,
+    InitProducerId,
+)
 
 
 def uncompared_values(message: Message) -> Iterator[tuple[str, str]]:
     """Yield the values of a request that are compared with nothing."""
     match message:
-        case InitProducerId2Pc():
+        case InitProducerId() if message.version >= TWO_PHASE:
             yield (
                 "time limit",
                 "none" if message.enable_2pc else "same as without two-phase commit",

@@ -40,12 +40,18 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.behaviour import Guard
 from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, clause_of, read_guards
-from kipviz.cluster.behaviour.naming import number, on_wire, render_list, short_name
+from kipviz.cluster.behaviour.naming import (
+    answered_request,
+    number,
+    on_wire,
+    render_list,
+    short_name,
+)
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing.clock import ms
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.messages.apis.api import Role
-from kipviz.messages.apis.catalogue import api_of
+from kipviz.messages.apis.catalogue import api_of, facts_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import OffsetDeleteResponse
 from kipviz.messages.groups.several_groups import groups_of, names_several
@@ -57,7 +63,7 @@ from kipviz.messages.logs.list_offsets import (
     ListOffsets,
 )
 from kipviz.messages.logs.producing import Fetch, FetchResponse, ProduceResponse
-from kipviz.messages.message import Message
+from kipviz.messages.message import Message, version_of
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.shares.share_admin import AlterShareGroupOffsetsResponse
 from kipviz.messages.shares.share_groups import (
@@ -126,16 +132,20 @@ def _clause(before: World, action: ClusterAction) -> Clause:
         return clause_of(action)
     message = on_wire(before, action)
     assert message is not None, "what is delivered is in flight"
-    return clause_of_message(message)
+    asked = answered_request(before, action.source, message) if message.IS_RESPONSE else None
+    return clause_of_message(message, asked)
 
 
-def clause_of_message(message: Message) -> Clause:
-    """Return the clause of a request, which its handler follows, or of a response, which its sender follows."""
-    api = api_of(message)
+def clause_of_message(message: Message, request: Message | None = None) -> Clause:
+    """Return the clause of a request, which its handler follows, or of a response, which its sender follows.
+
+    A response has its request's version.
+    """
+    api, facts = api_of(message), facts_of(message, version_of(message, request))
     rule = dispatch.HANDLERS[api.request].__name__
     if message.IS_RESPONSE:
-        return Clause(f"answer of {rule}", api.clause, api.status, api.answer_in)
-    return Clause(rule, api.clause, api.status, api.kafka)
+        return Clause(f"answer of {rule}", facts.clause, facts.status, api.answer_in)
+    return Clause(rule, facts.clause, facts.status, facts.kafka)
 
 
 def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TypeAlias
-
-import msgspec
 
 from kipviz.cluster.actions import (
     ClusterAction,
@@ -16,8 +13,8 @@ from kipviz.cluster.behaviour.naming import on_wire, request_name, who
 from kipviz.cluster.timing.clock import ms
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
-from kipviz.core.values import Value
-from kipviz.messages.apis.catalogue import api_of
+from kipviz.core.values import Value, defaults_of
+from kipviz.messages.apis.catalogue import facts_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     AcknowledgementsCompleted,
@@ -117,7 +114,7 @@ def summary(message: Message) -> str:
         return f"{len(refused)} of {of} rejected" if refused else f"partitions added · {of}"
     if isinstance(message, AddPartitionsToTxn) and message.transactions[0].verify_only:
         return "verify partition"
-    short = api_of(message).words[message.IS_RESPONSE]
+    short = facts_of(message, message.spoken).words[message.IS_RESPONSE]
     if message.IS_RESPONSE:
         return _ok(short or f"{name.removesuffix('Response')} ok", message)
     return short or name
@@ -125,10 +122,11 @@ def summary(message: Message) -> str:
 
 def detail(message: Message, request: Message | None = None) -> str:
     """Return a message's fields in one line, with its key and version; a response has its request's version."""
-    fields = ", ".join(f"{f}={_short(getattr(message, f))}" for f in message.told)
     version = version_of(message, request)
+    told = message.list_fields(version)
+    fields = ", ".join(f"{f}={_short(getattr(message, f))}" for f in told)
     key = f"key {message.API_KEY}, version {version}" if message.API_KEY >= 0 else "no key"
-    return f"{type(message).__name__} ({key}, {message.STATUS}): {fields}"
+    return f"{type(message).__name__} ({key}, {facts_of(message, version).status}): {fields}"
 
 
 def tone_of(message: Message) -> str:
@@ -165,14 +163,8 @@ def _short(value: object) -> str:
 
 def _list_told(row: Value) -> tuple[str, ...]:
     """Return the names of a row's fields, without those that are empty as by default."""
-    given = _defaults_of(type(row))
+    given = defaults_of(type(row))
     return tuple(f for f in given if getattr(row, f) or getattr(row, f) != given[f])
-
-
-@cache
-def _defaults_of(kind: type[Value]) -> dict[str, object]:
-    """Return the fields of a class with their defaults: every record of every message of a page asks for them."""
-    return {each.name: each.default for each in msgspec.structs.fields(kind)}
 
 
 def _opening(before: World, action: ClusterAction) -> str:

@@ -16,13 +16,13 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions.transactions import (
+    NO_TIME_LIMIT,
     AddPartitionsToTxn,
     InitProducerId,
     TxnMarker,
     TxnPartitions,
     WriteTxnMarkers,
 )
-from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
 from kipviz.records.transaction_state import TransactionState
 
 S = TransactionState

@@ -13,8 +13,14 @@ from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions.liveness import TxnHeartbeat
-from kipviz.messages.transactions.transactions import AddPartitionsToTxn, EndTxn, TxnPartitions
-from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT, InitProducerId2Pc
+from kipviz.messages.transactions.transactions import (
+    NO_TIME_LIMIT,
+    TWO_PHASE,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    TxnPartitions,
+)
 from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS
 
@@ -27,8 +33,13 @@ def open_transaction(rules="kip-1309", *, two_phase=False, interval=5_000):
     role = TransactionCoordinator(HOME, 2)
     desk = Desk(tc, role, leaders={HOME: 1, "out-0": 3}, rules=rules, two_phase_commit_enable=True)
     limit = NO_TIME_LIMIT if two_phase else 60_000
-    request = InitProducerId2Pc(
-        "t", limit, enable_2pc=two_phase, heartbeat_interval_ms=interval, keep_prepared_txn=False
+    request = InitProducerId(
+        "t",
+        limit,
+        version=TWO_PHASE,
+        enable_2pc=two_phase,
+        heartbeat_interval_ms=interval,
+        keep_prepared_txn=False,
     )
     assert desk.ask(tc.on_init_producer_id, request).error is Errors.NONE
     add = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),))

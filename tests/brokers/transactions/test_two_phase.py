@@ -16,6 +16,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions.transactions import (
+    NO_TIME_LIMIT,
+    TWO_PHASE,
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,
@@ -23,11 +25,6 @@ from kipviz.messages.transactions.transactions import (
     TxnMarkerResult,
     TxnPartitions,
     WriteTxnMarkers,
-)
-from kipviz.messages.transactions.two_phase import (
-    NO_TIME_LIMIT,
-    InitProducerId2Pc,
-    InitProducerId2PcResponse,
 )
 from kipviz.records.transaction_state import LAST_CLIENT_EPOCH, TransactionState
 
@@ -43,8 +40,12 @@ def at_desk(rules="kip-939", **settings):
     return Desk(tc, role, leaders={HOME: 1, "out-0": 3, "out-1": 5}, rules=rules, **settings)
 
 
+def request_2pc(timeout=NO_TIME_LIMIT, **more):
+    return InitProducerId("t", timeout, version=TWO_PHASE, **{"enable_2pc": True, **more})
+
+
 def init(desk, *, keep=False, two_phase=True, timeout=NO_TIME_LIMIT):
-    request = InitProducerId2Pc("t", timeout, enable_2pc=two_phase, keep_prepared_txn=keep)
+    request = request_2pc(timeout, enable_2pc=two_phase, keep_prepared_txn=keep)
     return desk.ask(tc.on_init_producer_id, request)
 
 
@@ -103,13 +104,10 @@ def test_kafka_4_4_0_refuses_to_keep_a_transaction_whether_there_is_one_or_not()
 def test_keeping_needs_transaction_version_2():
     on = at_desk().on
     older = on.but(image=on.image.but(features=on.image.features.but(transaction_version=1)))
-    keep = InitProducerId2Pc("t", NO_TIME_LIMIT, keep_prepared_txn=True)
+    keep = request_2pc(keep_prepared_txn=True)
     assert error_of(two_phase.request_checks(keep, older)) is Errors.UNSUPPORTED_VERSION
     assert error_of(two_phase.request_checks(keep, on)) is Errors.NONE
-    assert (
-        error_of(two_phase.request_checks(InitProducerId2Pc("t", NO_TIME_LIMIT), older))
-        is Errors.NONE
-    )
+    assert error_of(two_phase.request_checks(request_2pc(), older)) is Errors.NONE
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
@@ -155,7 +153,6 @@ def test_where_nothing_is_open_keeping_is_an_ordinary_start():
 def test_a_kept_transaction_stays_as_it_is_and_its_next_owner_is_logged():
     desk = open_transaction(epoch=3)
     answer = init(desk, keep=True)
-    assert isinstance(answer, InitProducerId2PcResponse)
     assert ids(answer) == ((9, 4), (9, 3))
     assert states(desk)[-1] == (S.ONGOING, 9, 3, 9, 4)
 
@@ -265,14 +262,14 @@ def test_below_transaction_version_2_a_kept_transaction_leaves_the_identity_that
 
 @pytest.mark.parametrize("interval", [0, 5_000])
 def test_an_interval_of_heartbeats_is_told_where_a_producer_names_one(interval):
-    request = InitProducerId2Pc("t", NO_TIME_LIMIT, enable_2pc=True, heartbeat_interval_ms=interval)
+    request = request_2pc(heartbeat_interval_ms=interval)
     checks = two_phase.request_checks(request, at_desk().on)
     told = [check.found for check in checks if check.name == "heartbeat interval"]
     assert told == ([interval] if interval else [])
 
 
 def test_the_time_limit_that_a_producer_of_a_two_phase_commit_names_is_not_looked_at():
-    named = InitProducerId2Pc("t", 60_000, enable_2pc=True)
+    named = request_2pc(60_000)
     assert two_phase.limits_of(named)["timeout_ms"] == NO_TIME_LIMIT
     assert two_phase.limits_of(named.but(enable_2pc=False))["timeout_ms"] == 60_000
 

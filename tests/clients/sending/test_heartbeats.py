@@ -10,8 +10,12 @@ from kipviz.clients.timers import HeartbeatInterval
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions.liveness import TxnHeartbeat, TxnHeartbeatResponse
-from kipviz.messages.transactions.transactions import EndTxn
-from kipviz.messages.transactions.two_phase import InitProducerId2Pc, InitProducerId2PcResponse
+from kipviz.messages.transactions.transactions import (
+    TWO_PHASE,
+    EndTxn,
+    InitProducerId,
+    InitProducerIdResponse,
+)
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import begin_transaction, change, init_transactions, producer_of
 
@@ -25,14 +29,15 @@ def asks(me):
 
 def write_batch(me=ME):
     me, request = asks(init_transactions(me))
-    me = p.on_response(me, InitProducerId2PcResponse(Errors.NONE, 9, 0))
+    me = p.on_response(me, InitProducerIdResponse(Errors.NONE, 9, 0))
     me = p.send(begin_transaction(me), "out-0", (DataRecord("r", "src-0@0"),))
     return change(me, batches=()), request
 
 
 def test_the_interval_is_told_with_the_first_request():
     _, request = write_batch()
-    assert isinstance(request, InitProducerId2Pc)
+    assert isinstance(request, InitProducerId)
+    assert request.version == TWO_PHASE
     assert (request.heartbeat_interval_ms, request.enable_2pc) == (5_000, False)
     assert request.transaction_timeout_ms == 60_000
 

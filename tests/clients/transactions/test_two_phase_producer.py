@@ -18,11 +18,13 @@ from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import PartitionProduceResponse, ProduceResponse
-from kipviz.messages.transactions.transactions import EndTxn, EndTxnResponse
-from kipviz.messages.transactions.two_phase import (
+from kipviz.messages.transactions.transactions import (
     NO_TIME_LIMIT,
-    InitProducerId2Pc,
-    InitProducerId2PcResponse,
+    TWO_PHASE,
+    EndTxn,
+    EndTxnResponse,
+    InitProducerId,
+    InitProducerIdResponse,
 )
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import (
@@ -46,8 +48,9 @@ def asks(me):
 
 def start(answer=None, *, keep=False):
     me, request = asks(init_transactions(MINE, keep_prepared_txn=keep))
-    assert isinstance(request, InitProducerId2Pc)
-    return p.on_response(me, answer or InitProducerId2PcResponse(Errors.NONE, 9, 0))
+    assert isinstance(request, InitProducerId)
+    assert request.version == TWO_PHASE
+    return p.on_response(me, answer or InitProducerIdResponse(Errors.NONE, 9, 0))
 
 
 def write_batch():
@@ -56,7 +59,7 @@ def write_batch():
 
 
 def recover():
-    return start(InitProducerId2PcResponse(Errors.NONE, 9, 1, 9, 0), keep=True)
+    return start(InitProducerIdResponse(Errors.NONE, 9, 1, 9, 0), keep=True)
 
 
 @pytest.mark.parametrize("text", ["9:0", "0:0", "2147483648:32766", ""])
@@ -137,11 +140,11 @@ def test_a_recovering_producer_is_prepared_only_if_a_transaction_was_kept():
     ],
 )
 def test_a_refusal_ends_init_transactions(error, state):
-    me = start(InitProducerId2PcResponse(error), keep=True)
+    me = start(InitProducerIdResponse(error), keep=True)
     assert (me.manager.state, me.done, str(me.error)) == (
         state,
         True,
-        f"InitProducerId2Pc: {error.name}",
+        f"InitProducerId: {error.name}",
     )
 
 

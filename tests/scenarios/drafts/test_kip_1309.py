@@ -12,8 +12,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, TimePassed, TransactionDecided
 from kipviz.messages.transactions.liveness import TxnHeartbeat, TxnHeartbeatResponse
-from kipviz.messages.transactions.transactions import EndTxnResponse
-from kipviz.messages.transactions.two_phase import InitProducerId2Pc
+from kipviz.messages.transactions.transactions import EndTxnResponse, InitProducerId
 from kipviz.scenarios.applications import session_programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
@@ -104,7 +103,7 @@ def test_the_two_settings_fit_together_in_two_readings_of_four(
     under: str, told: int, given_up_after: int
 ) -> None:
     trace, chapters = play_once(SETTINGS, under)
-    (init,) = [event.message for event in list_sent(trace, InitProducerId2Pc)]
+    (init,) = [event.message for event in list_sent(trace, InitProducerId)]
     assert init.heartbeat_interval_ms == told
     last = chapters[-1]
     passed = [

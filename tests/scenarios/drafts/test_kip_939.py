@@ -98,7 +98,7 @@ def test_without_keeping_the_next_process_aborts_what_the_database_has_committed
 def test_a_release_refuses_to_keep_so_the_program_of_the_kip_does_not_start():
     trace, _ = scenario("kip-939-small").but(beats=scenario(KEPT).beats[:1]).play(design("kafka"))
     ended = trace.world.applications["app-1"].ended
-    assert ended == "initTransactions() threw InitProducerId2Pc: UNSUPPORTED_VERSION"
+    assert ended == "initTransactions() threw InitProducerId: UNSUPPORTED_VERSION"
 
 
 def test_kafka_first_leaves_an_output_that_the_database_never_gets():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.messages.events import CallReturned
-from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
+from kipviz.messages.transactions.transactions import NO_TIME_LIMIT
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from kipviz.scenarios.scenario import PROPERTIES
@@ -66,7 +66,7 @@ def test_at_the_last_epoch_another_producer_id_ends_what_was_kept() -> None:
 def test_where_brokers_do_not_allow_it_nothing_is_logged_for_the_name_and_others_are_served() -> (
     None
 ):
-    refused = "InitProducerId2Pc: TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+    refused = "InitProducerId: TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
     assert list_thrown("kip-939-not-allowed", "kafka") == [refused, refused]
     assert list_records("kip-939-not-allowed", "kafka") == []
     last = list_records("kip-939-not-allowed", "kafka", "my-txn-2")[-1]
@@ -74,9 +74,7 @@ def test_where_brokers_do_not_allow_it_nothing_is_logged_for_the_name_and_others
 
 
 def test_under_version_1_a_two_phase_commit_has_one_epoch_and_keeping_is_refused() -> None:
-    assert list_thrown("kip-939-version-1", "kafka-tv1") == [
-        "InitProducerId2Pc: UNSUPPORTED_VERSION"
-    ]
+    assert list_thrown("kip-939-version-1", "kafka-tv1") == ["InitProducerId: UNSUPPORTED_VERSION"]
     assert list_records("kip-939-version-1", "kafka-tv1", "my-txn-2") == []
     records = list_records("kip-939-version-1", "kafka-tv1")
     assert {(r.producer_epoch, r.timeout_ms) for r in records} == {(0, NO_TIME_LIMIT)}

@@ -114,13 +114,13 @@ LINES = {
     "sink-producer": [*TODAY, *sink("producer", "sendShareAcknowledgementsToTransaction")],
     "sink-session": [*DRAFT, *sink("session", "addShareAcksToTransaction")],
     "two-phase-producer": [
-        *begin_lines("producer", request="InitProducerId2Pc"),
+        *begin_lines("producer", request="InitProducerId"),
         *PREPARED,
         *end_lines("producer"),
         "database.commitTransaction()",
     ],
     "two-phase-session": [
-        *begin_lines("session", "initialize", "InitProducerId2Pc"),
+        *begin_lines("session", "initialize", "InitProducerId"),
         *PREPARED,
         "resume()",
         *end_lines("session"),

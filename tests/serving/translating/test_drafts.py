@@ -248,13 +248,12 @@ def _is_open(number):
 @pytest.mark.parametrize(
     ("words", "held"),
     [
-        ("hold InitProducerId", ["InitProducerId2Pc"]),
-        ("hold InitProducerId2Pc", ["InitProducerId2Pc"]),
-        ("hold InitProducerIdResponse", ["InitProducerId2PcResponse"]),
+        ("hold InitProducerId", ["InitProducerId"]),
+        ("hold InitProducerIdResponse", ["InitProducerIdResponse"]),
         ("hold InitProducerIdOfGroup", []),
     ],
 )
-def test_a_rule_about_a_request_of_kafka_is_about_a_draft_s_form_of_it_too(words, held):
+def test_a_rule_about_a_request_is_about_its_unstable_version_too(words, held):
     wire = Wire(939)
     wire.cluster.rules.append(rule(words))
     told = {"TransactionalId": "t", "TransactionTimeoutMs": 60_000, "Enable2Pc": True}
@@ -262,6 +261,13 @@ def test_a_rule_about_a_request_of_kafka_is_about_a_draft_s_form_of_it_too(words
     assert [wire.cluster.message_of(each) for each in wire.cluster.held()] == held
 
 
-def test_a_rule_about_a_draft_s_form_leaves_kafka_s_alone():
-    assert not rule("hold InitProducerId2Pc").meets(InitProducerId("t", 60_000))
+def test_a_rule_about_what_a_draft_made_of_a_request_leaves_kafka_s_alone():
+    assert not rule("hold InitProducerIdOfGroup").meets(InitProducerId("t", 60_000))
     assert rule("hold InitProducerId").meets(InitProducerId("t", 60_000))
+
+
+def test_a_rule_with_a_name_that_a_message_had_before_gets_a_sentence_with_its_name_now():
+    with pytest.raises(
+        ValueError, match="no message is called InitProducerId2Pc any more: it is Init"
+    ):
+        rule("hold InitProducerId2Pc")

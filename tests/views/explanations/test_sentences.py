@@ -63,7 +63,7 @@ from kipviz.messages.groups import groups
 from kipviz.messages.logs import producing
 from kipviz.messages.message import Message
 from kipviz.messages.shares import share_groups, share_state
-from kipviz.messages.transactions import admin, transactions, two_phase
+from kipviz.messages.transactions import admin, transactions
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxn,
@@ -413,7 +413,7 @@ def test_records_that_move_alike_are_told_in_one_sentence() -> None:
 def all_messages() -> list[type[Message]]:
     """Every class of message, requests and responses."""
     modules = (admin, groups, producing, share_groups, share_state, transactions)
-    modules = (groups, producing, share_groups, share_state, transactions, two_phase)
+    modules = (groups, producing, share_groups, share_state, transactions)
     found = {
         kind
         for module in modules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import NO_RELEASE, Api, Case, Role
+from kipviz.messages.apis.api import NO_RELEASE, Api, Case, Role, UnstableVersion
 from kipviz.messages.apis.client_errors import NOT_ALLOWED, ClientErrors
 from kipviz.messages.apis.legal_errors import Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
@@ -14,7 +14,7 @@ from kipviz.messages.apis.rights import (
 )
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import group_transactions, two_phase
+from kipviz.messages.transactions import group_transactions
 from kipviz.messages.transactions import transactions as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.decoding import Incoming
@@ -36,12 +36,16 @@ INIT_PRODUCER_ID_REQUEST = Schema(
         Field("ProducerEpoch", "int16", "3+", default="-1"),
         Field("Enable2Pc", "bool", "6+"),
         Field("KeepPreparedTxn", "bool", "6+"),
+        # KIP-1309 (draft): its place is our inference; the default 0 is not encoded.
+        Field(
+            "TransactionHeartbeatIntervalMs",
+            "int32",
+            "6+",
+            tagged="6+",
+            tag=0,
+            status="our inference",
+        ),
     ),
-)
-
-# KIP-1309 (draft): its place is our inference; the default 0 is not encoded.
-HEARTBEAT_INTERVAL = Field(
-    "TransactionHeartbeatIntervalMs", "int32", "6+", tagged="6+", tag=0, status="our inference"
 )
 
 # KIP-447, first draft: above the versions of that time. The order of the last three fields is the draft's, as is the
@@ -83,44 +87,36 @@ INIT_PRODUCER_ID_RESPONSE = Schema(
 
 
 def _init_producer_id(m: model.InitProducerId, _: Around) -> Struct:
-    return {
+    fields = {
         "TransactionalId": m.transactional_id,
         "TransactionTimeoutMs": m.transaction_timeout_ms,
         "ProducerId": m.producer_id,
         "ProducerEpoch": m.producer_epoch,
     }
-
-
-def _decode_identity(fields: Struct, incoming: Incoming) -> tuple[str | None, int, int, int, int]:
-    """Return the first fields of every version; a producer names its former identity since version 3 (KIP-360)."""
-    named = incoming.version >= NAMES_PRODUCER
-    former = (fields["ProducerId"], fields["ProducerEpoch"]) if named else (-1, -1)
-    name, time_limit_ms = fields["TransactionalId"], fields["TransactionTimeoutMs"]
-    return (name, time_limit_ms, *former, incoming.version)
+    # A field that the version lacks is not encoded silently as its default: the codec rejects it, as Kafka does.
+    if max(m.version, m.oldest) >= model.TWO_PHASE:
+        fields |= {"Enable2Pc": m.enable_2pc, "KeepPreparedTxn": m.keep_prepared_txn}
+        if m.heartbeat_interval_ms:
+            fields["TransactionHeartbeatIntervalMs"] = m.heartbeat_interval_ms
+    return fields
 
 
 def _decode_init_producer_id(
     fields: Struct, incoming: Incoming
 ) -> tuple[model.InitProducerId, ...]:
-    return (model.InitProducerId(*_decode_identity(fields, incoming)),)
-
-
-def _init_producer_id_2pc(m: two_phase.InitProducerId2Pc, around: Around) -> Struct:
-    more: Struct = {"Enable2Pc": m.enable_2pc, "KeepPreparedTxn": m.keep_prepared_txn}
-    if m.heartbeat_interval_ms:
-        more["TransactionHeartbeatIntervalMs"] = m.heartbeat_interval_ms
-    return {**_init_producer_id(m, around), **more}
-
-
-def _decode_init_producer_id_2pc(
-    fields: Struct, incoming: Incoming
-) -> tuple[two_phase.InitProducerId2Pc, ...]:
-    message = two_phase.InitProducerId2Pc(
-        *_decode_identity(fields, incoming),
-        fields["Enable2Pc"],
-        fields["KeepPreparedTxn"],
-        fields.get("TransactionHeartbeatIntervalMs", 0),
+    message = model.InitProducerId(
+        fields["TransactionalId"], fields["TransactionTimeoutMs"], version=incoming.version
     )
+    if message.version >= NAMES_PRODUCER:
+        message = message.but(
+            producer_id=fields["ProducerId"], producer_epoch=fields["ProducerEpoch"]
+        )
+    if message.version >= model.TWO_PHASE:
+        message = message.but(
+            enable_2pc=fields["Enable2Pc"],
+            keep_prepared_txn=fields["KeepPreparedTxn"],
+            heartbeat_interval_ms=fields.get("TransactionHeartbeatIntervalMs", 0),
+        )
     return (message,)
 
 
@@ -151,7 +147,9 @@ def _decode_init_producer_id_of_group(
     return (message,)
 
 
-def _identities(m: two_phase.InitProducerId2PcResponse, around: Around) -> Struct:
+def _identities(m: model.InitProducerIdResponse, around: Around) -> Struct:
+    if max(around.version_of(m), m.oldest) < model.TWO_PHASE:
+        return identity(m, around)
     ongoing = {
         "OngoingTxnProducerId": m.ongoing_txn_producer_id,
         "OngoingTxnProducerEpoch": m.ongoing_txn_producer_epoch,
@@ -175,6 +173,15 @@ _NAMELESS = Case[model.InitProducerId](
     lambda m: m.transactional_id is None,
     (Need(Operation.IDEMPOTENT_WRITE, Resource.CLUSTER, "KafkaApis, KIP-679"),),
 )
+OF_TWO_PHASE_COMMIT = "InitProducerId, two-phase commit"
+_OF_TWO_PHASE_COMMIT = Case[model.InitProducerId](
+    OF_TWO_PHASE_COMMIT,
+    lambda m: m.enable_2pc,
+    (
+        WRITE_ID,
+        Need(Operation.TWO_PHASE_COMMIT, Resource.TRANSACTIONAL_ID, "KafkaApis, KIP-939"),
+    ),
+)
 
 
 APIS = (
@@ -184,12 +191,12 @@ APIS = (
         request_bytes=RequestKind(
             INIT_PRODUCER_ID_REQUEST, _init_producer_id, decode=_decode_init_producer_id
         ),
-        response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE, identity),
+        response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE, _identities),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,
         appends=True,
         needs=(WRITE_ID,),
-        cases=(_NAMELESS,),
+        cases=(_NAMELESS, _OF_TWO_PHASE_COMMIT),
         refusal=lambda _, error: model.InitProducerIdResponse(error),
         errors=(
             at(
@@ -211,7 +218,8 @@ APIS = (
         ),
         client_errors=ClientErrors(
             abortable=(Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED),
-            own_class=(*NOT_ALLOWED, Errors.TRANSACTION_ABORTABLE),
+            # A client throws UnsupportedVersionException itself where its broker lacks version 6.
+            own_class=(*NOT_ALLOWED, Errors.TRANSACTION_ABORTABLE, Errors.UNSUPPORTED_VERSION),
         ),
         decisive=True,
         clause="KIP-98 InitPidRequest; KIP-360",
@@ -219,50 +227,14 @@ APIS = (
         answer_in="TransactionManager.InitProducerIdHandler",
         admin_retries=(*OF_A_COORDINATOR, Errors.CONCURRENT_TRANSACTIONS),
         may_be_late=True,
-    ),
-    Api(
-        request=two_phase.InitProducerId2Pc,
-        response=two_phase.InitProducerId2PcResponse,
         # Kafka 4.4.0 has the fields of version 6, and marks the version unstable: no client sends it.
-        request_bytes=RequestKind(
-            INIT_PRODUCER_ID_REQUEST.but(
-                status="draft", fields=(*INIT_PRODUCER_ID_REQUEST.fields, HEARTBEAT_INTERVAL)
-            ),
-            _init_producer_id_2pc,
-            decode=_decode_init_producer_id_2pc,
+        unstable=UnstableVersion(
+            version=model.TWO_PHASE,
+            clause="KIP-939 Enable2Pc and KeepPreparedTxn (version 6, unstable; keeping is pull request 21735)",
+            kafka="none yet (PR 21735)",
+            words=("InitProducerId 2PC", ""),
+            since="4.1.0",
         ),
-        response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE.but(status="draft"), _identities),
-        role=Role.TRANSACTION_COORDINATOR,
-        shard=Shard.TRANSACTIONAL_ID,
-        appends=True,
-        needs=(
-            WRITE_ID,
-            Need(Operation.TWO_PHASE_COMMIT, Resource.TRANSACTIONAL_ID, "KafkaApis, KIP-939"),
-        ),
-        cases=(Case("InitProducerId", lambda m: not m.enable_2pc, (WRITE_ID,)), _NAMELESS),
-        refusal=lambda _, error: two_phase.InitProducerId2PcResponse(error),
-        errors=(
-            at(
-                "ErrorCode",
-                *OF_A_COORDINATOR,
-                Errors.UNKNOWN_SERVER_ERROR,
-                Errors.CLUSTER_AUTHORIZATION_FAILED,
-                Errors.UNSUPPORTED_VERSION,
-                Errors.INVALID_REQUEST,
-                Errors.INVALID_TRANSACTION_TIMEOUT,
-                Errors.CONCURRENT_TRANSACTIONS,
-                Errors.PRODUCER_FENCED,
-                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-            ),
-        ),
-        client_errors=ClientErrors(abortable=(Errors.TRANSACTION_ABORTABLE, *NOT_ALLOWED)),
-        decisive=True,
-        clause="KIP-939 Enable2Pc and KeepPreparedTxn (version 6, unstable; keeping is pull request 21735)",
-        kafka="none yet (PR 21735)",
-        answer_in="TransactionManager.InitProducerIdHandler",
-        words=("InitProducerId 2PC", "InitProducerId 2PC ok"),
-        may_be_late=True,
-        since="4.1.0",
     ),
     Api(
         request=group_transactions.InitProducerIdOfGroup,
@@ -272,7 +244,7 @@ APIS = (
             _init_producer_id_of_group,
             decode=_decode_init_producer_id_of_group,
         ),
-        response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE, identity),
+        response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE, _identities),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,
         appends=True,
