@@ -32,8 +32,8 @@ TABS = {
     "notebooks": "Notebooks",
     **{name: title for name, (_, title) in PAPERS.items()},
 }
-# What a script says to tsc and to its readers: types, and the sentences above functions.
-TYPES = re.compile(r"(?ms)^ */\*\*(?:(?!\*/).)*\*/\n|/\*\*(?:(?!\*/).)*\*/ ?")
+# What a script says to tsc and to its readers: types, the sentences above functions, and comments on lines of their own.
+COMMENTS = re.compile(r"(?ms)^ */\*\*(?:(?!\*/).)*\*/\n|/\*\*(?:(?!\*/).)*\*/ ?|^ *//[^\n]*\n")
 # No other host is contacted; only the worker compiles WebAssembly. The one style sheet that is no file of the site is
 # the stepper's, by its hash.
 POLICY = (
@@ -58,9 +58,9 @@ LEVELS = ((35, "short"), (80, "medium"), (10**9, "long"))
 
 
 def asset_text(asset: Path) -> str:
-    """Return a file of `ASSETS` as a browser gets it: a script without its types."""
+    """Return a file of `ASSETS` as a browser gets it: a script without its types and comments."""
     text = asset.read_text(encoding="utf-8")
-    return TYPES.sub("", text) if asset.suffix in (".js", ".mjs") else text
+    return COMMENTS.sub("", text) if asset.suffix in (".js", ".mjs") else text
 
 
 def build(root: Path, into: Path, fetched: Path, stories: Iterable[Scenario] = LIBRARY) -> int:

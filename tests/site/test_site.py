@@ -147,11 +147,13 @@ def check_stored_runs(names) -> None:
         assert list(json.loads(told)) == list(json.loads(baked[name]))
 
 
-def test_a_script_is_served_without_its_types_and_is_else_the_same(tmp_path):
+def test_a_script_is_served_without_its_types_and_comments_and_is_else_the_same(tmp_path):
     for name in ("story.js", "unpack.js", "gallery.js", "sw.js", "worker.mjs"):
         text = asset_text(ASSETS / name)
         assert "/**" not in text
+        assert not re.search(r"(?m)^ *//", text)
         typed = re.sub(r"(?s)/\*\*.*?\*/ ?", "", (ASSETS / name).read_text("utf-8"))
+        typed = re.sub(r"(?m)^ *//.*$", "", typed)
         assert text.split() == typed.split()
         script = tmp_path / f"{name}.mjs"
         script.write_text(text, encoding="utf-8")

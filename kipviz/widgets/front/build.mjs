@@ -56,9 +56,7 @@ const smallStyle = {
 // in our classes, never written as a text.
 const builtIn = new Set([Array, Map, Set, String, Number, Promise, Object].flatMap((kind) => Object.getOwnPropertyNames(kind.prototype)));
 const own = [...code.matchAll(/^ {2}(?:get |set |static )?([a-z]+[A-Z]\w*)\(.*\) \{$|this\.([a-z]+[A-Z]\w*) (?:\?\?)?= /gm)].map(([, method, field]) => method ?? field);
-// Of the plain words only these, written often: no browser object and no payload has them (a test looks).
-const plain = "draw paper drawers presenting overview player arrivals folds patience grain drawn scrolled focusing slider always panel asked nodes marked make called reveal notables onward backward departures colours app element sequence transport guard audience nothing sequences menu ends spoken later hear longest alive told versions keep peeked choose follow alarm ticks begins leaves here spaces shuffled cover world apart previous explained hits tops wide tall behind trail printing resizer themer watching earlier heard update measure".split(" ");
-const renamed = [...new Set(own), ...plain].filter((name) => !builtIn.has(name) && !code.includes(`"${name}"`)).sort();
+const renamed = [...new Set(own)].filter((name) => !builtIn.has(name) && !code.includes(`"${name}"`)).sort();
 
 const bundled = (entry) => build({
   entryPoints: [join(here, "src", entry)],
