@@ -363,11 +363,12 @@ class Clients:
             "Protocols": ({"Name": "range", "Metadata": subscription},),
         }
         node = yield from self._of_group("classics")
-        # A member without an id is assigned one at once.
-        told = yield Ask(node, JOIN, values, patient=bool(member.name))
+        # A member without an id is assigned one at once, and one that is alone in its group waits for no other.
+        told = yield Ask(node, JOIN, values, patient=bool(member.name) and self._has_others(step))
         if told["ErrorCode"] == Errors.MEMBER_ID_REQUIRED:
             member.name = told["MemberId"]
-            told = yield Ask(node, JOIN, values | {"MemberId": member.name}, patient=True)
+            named = values | {"MemberId": member.name}
+            told = yield Ask(node, JOIN, named, patient=self._has_others(step))
         if told["ErrorCode"] == Errors.UNKNOWN_MEMBER_ID:
             member.name = ""
         if told["ErrorCode"]:
@@ -387,7 +388,12 @@ class Clients:
             "ProtocolName": "range",
             "Assignments": given,
         }
-        yield Ask(node, SYNC, asked, patient=True)
+        # The others wait for the leader, which waits for no other.
+        yield Ask(node, SYNC, asked, patient=not leads)
+
+    def _has_others(self, step: ClientStep) -> bool:
+        """Return whether another client has a member id in the classic group."""
+        return any(self._members[who].name for who in CLASSIC if who != step.client)
 
     def _assignment(self, at: int, members: int) -> bytes:
         mine = tuple(index for index in range(PARTITIONS) if index % members == at)
