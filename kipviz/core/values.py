@@ -288,6 +288,7 @@ def _shaper(value: object) -> Callable[[Any], object]:
         (Digested, _shape_of_digested),
         (Value, _shape_of_value),
         (Enum, _shape_of_member),
+        (tuple, _shape_of_tuple),  # a NamedTuple equals the plain tuple
     ):
         if issubclass(kind, base):
             _SHAPERS[kind] = shaper

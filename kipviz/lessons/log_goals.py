@@ -31,6 +31,7 @@ from kipviz.messages.transactions.transactions import (
 )
 from kipviz.records.batches import NO_TIMESTAMP, DataRecord
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
+from kipviz.records.record_name import place_of
 
 SEVERAL = 3
 # The error for the requester of a failed append.
@@ -108,11 +109,10 @@ def _order_lost(moment: Moment) -> bool:
             continue
         newest: dict[str, int] = {}
         for origin in _list_origins(log):
-            source, _, offset = origin.rpartition("@")
-            if source and int(offset) < newest.get(source, -1):
+            source, offset = place_of(origin)
+            if offset < newest.get(source, -1):
                 return True
-            if source:
-                newest[source] = int(offset)
+            newest[source] = offset
     return False
 
 

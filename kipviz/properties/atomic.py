@@ -31,6 +31,7 @@ from kipviz.properties.facts.outputs import Open, Output
 from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
+from kipviz.records.record_name import name_record, place_of
 from kipviz.records.share_group_state import (
     RecordState,
     ShareSnapshotRecord,
@@ -212,7 +213,7 @@ def _fold_acknowledgement(ledger: Ledger, key: str, batches: tuple[StateBatch, .
         if batch.state is not RecordState.ACKNOWLEDGED:
             continue
         for offset in range(batch.first, batch.last + 1):
-            record = f"{partition}@{offset}"
+            record = name_record(partition, offset)
             if not ledger.committed.get(record, 0):
                 return ledger.add_violation(
                     f"{record} is acknowledged, but none of its outputs is committed: it is lost",
@@ -266,7 +267,7 @@ def _count_outputs(ledger: Ledger, ended: tuple[Output, ...]) -> Ledger:
 def _fold_records(ledger: Ledger, event: RecordsMoved) -> Ledger:
     free = ledger.free
     for offset in range(event.first, event.last + 1):
-        record = f"{event.partition}@{offset}"
+        record = name_record(event.partition, offset)
         if _is_for_good(ledger, event) and not ledger.committed.get(record, 0):
             if not _is_open(ledger, record):
                 return ledger.add_violation(_LOST.format(record), Harm.LOSS)
@@ -323,14 +324,15 @@ def _fold_load(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
         if _is_forgotten(record, event):
             free = free.set(record, True)
     for offset in event.held:
-        free = free.without(f"{event.partition}@{offset}")
+        free = free.without(name_record(event.partition, offset))
     return ledger.but(free=free)
 
 
 def _is_forgotten(record: str, event: SharePartitionLoaded) -> bool:
-    partition, _, offset = record.rpartition("@")
-    at = int(offset)
-    return partition == event.partition and at >= event.start_offset and at not in event.held
+    partition, offset = place_of(record)
+    return (
+        partition == event.partition and offset >= event.start_offset and offset not in event.held
+    )
 
 
 def _forget_decided(ledger: Ledger, event: ShareStateReset) -> Ledger:
@@ -342,8 +344,8 @@ def _forget_decided(ledger: Ledger, event: ShareStateReset) -> Ledger:
     partition = f"{ledger.topic_ids.get(topic_id, topic_id)}-{index}"
     committed = ledger.committed
     for record in committed:
-        place, _, offset = record.rpartition("@")
-        if place == partition and int(offset) >= event.start_offset:
+        of, offset = place_of(record)
+        if of == partition and offset >= event.start_offset:
             committed = committed.without(record)
     return ledger.but(committed=committed)
 
@@ -352,7 +354,7 @@ def _forget_topic(ledger: Ledger, topic: str) -> Ledger:
     """Forget a deleted topic; open outputs of its records no longer belong to a record."""
 
     def of(record: str) -> bool:
-        return topic_of(record.rpartition("@")[0]) == topic
+        return topic_of(place_of(record)[0]) == topic
 
     def without(undecided: Open) -> Open:
         for identity, each in undecided.items():
@@ -393,7 +395,7 @@ def _note_pruned(ledger: Ledger, event: LogPruned) -> Ledger:
     if topic_of(event.partition) in INTERNAL_TOPICS:
         return ledger
     for offset in range(event.before, event.after):
-        record = f"{event.partition}@{offset}"
+        record = name_record(event.partition, offset)
         if not ledger.committed.get(record, 0):
             taken = taken.set(record, True)
     return ledger.but(taken=taken)
@@ -405,7 +407,7 @@ def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted, world: World)
     place = (event.group_id, event.partition)
     before = ledger.read_to.get(place, ledger.starts.get(event.partition, 0))
     for offset in range(before, event.offset):
-        record = f"{event.partition}@{offset}"
+        record = name_record(event.partition, offset)
         if not ledger.committed.get(record, 0) and not _is_hidden(world, event.partition, offset):
             passed = f"group {event.group_id} has read past {record}"
             if record in ledger.taken:

@@ -10,13 +10,12 @@ class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeVar
 
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.cluster.world import World, role_as
 from kipviz.core.model import Event, Outcome
-from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
@@ -46,6 +45,12 @@ from kipviz.properties.facts.one_epoch import (
     orders_transactions,
 )
 from kipviz.properties.facts.run_facts import Facts
+from kipviz.properties.facts.share_record import (
+    ShareRecord,
+    list_forgotten,
+    moved_records,
+    without_partition,
+)
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_state import (
@@ -123,7 +128,7 @@ _ONE_PASS = _OnePass()
 def _second_owner(facts: Facts, event: Event, world: World) -> str:
     if not isinstance(event, RecordsMoved) or event.after is not S.ACQUIRED:
         return ""
-    for record in _records(event):
+    for record in moved_records(event):
         owner = facts.owners.get(record, "")
         if owner and owner != event.member_id:
             return f"{record} is held by {owner} and was given to {event.member_id}"
@@ -133,7 +138,7 @@ def _second_owner(facts: Facts, event: Event, world: World) -> str:
 def _vote_left_alone(facts: Facts, event: Event, world: World) -> str:
     if not isinstance(event, RecordsMoved) or event.before is not S.TX_PENDING:
         return ""
-    for record in _records(event):
+    for record in moved_records(event):
         vote = facts.votes.get(record)
         if vote is not None and event.after is not S.TX_PENDING and vote not in facts.decided:
             return (
@@ -145,14 +150,14 @@ def _vote_left_alone(facts: Facts, event: Event, world: World) -> str:
 
 def _delivered_after_commit(facts: Facts, event: Event, world: World) -> str:
     if isinstance(event, RecordsMoved) and event.after in FREE:
-        for record in _records(event):
+        for record in moved_records(event):
             if facts.outcomes.get(record) == "commit":
                 return (
                     f"the acknowledgement of {record} is committed, but {event.because} and made "
                     f"it {event.after.name}"
                 )
     if isinstance(event, SharePartitionLoaded):
-        for record in _list_forgotten(event, facts.outcomes):
+        for record in list_forgotten(facts.outcomes, event):
             if facts.outcomes[record] == "commit":
                 return f"the acknowledgement of {record} is committed, but its new leader does not know it"
     return ""
@@ -161,7 +166,7 @@ def _delivered_after_commit(facts: Facts, event: Event, world: World) -> str:
 def _acknowledged_after_abort(facts: Facts, event: Event, world: World) -> str:
     if not isinstance(event, RecordsMoved) or event.after is not S.ACKNOWLEDGED:
         return ""
-    for record in _records(event):
+    for record in moved_records(event):
         if facts.outcomes.get(record) == "abort":
             return f"the acknowledgement of {record} was aborted, but it is ACKNOWLEDGED without having been available again: {event.because}"
     return ""
@@ -170,7 +175,7 @@ def _acknowledged_after_abort(facts: Facts, event: Event, world: World) -> str:
 def _vote_forgotten(facts: Facts, event: Event, world: World) -> str:
     if not isinstance(event, SharePartitionLoaded):
         return ""
-    for record in _list_forgotten(event, facts.votes):
+    for record in list_forgotten(facts.votes, event):
         pid, epoch = facts.votes[record]
         if facts.decided.get((pid, epoch)) != "abort":
             return f"producer {pid} was promised that {record} is staged at epoch {epoch}, but the new share-partition leader has no trace of it"
@@ -192,13 +197,13 @@ def _start_went_wrong(facts: Facts, event: Event, world: World) -> str:
             return f"the start offset of {partition} for {group} moved back from {before} to {now}"
         # Records that retention deleted belong to no member, though a member may still hold them.
         for offset in range(max(before, log.start_offset if log is not None else 0), now):
-            name = f"{group} {partition}@{offset}"
+            name = ShareRecord(group, partition, offset)
             if name not in facts.done and not _is_committed(facts, name):
                 return f"the start offset of {partition} for {group} went past {name}, which is not done"
     return ""
 
 
-def _is_committed(facts: Facts, name: str) -> bool:
+def _is_committed(facts: Facts, name: ShareRecord) -> bool:
     """Return whether a record's acknowledgement is committed, even if its producer got no response to the staging."""
     unheard = facts.staging.get(name)
     return facts.outcomes.get(name) == "commit" or (
@@ -442,15 +447,15 @@ def _fold_event(facts: Facts, event: Event, world: World) -> Facts:
         case TopicDeleted(topic=topic) | TopicRemade(topic=topic):
             return share_facts.without_topic(facts, topic)
         case SharePartitionDropped(partition=partition, group_id=group_id):
-            return facts.but(owners=_forget_partition(facts.owners, group_id, partition))
+            return facts.but(owners=without_partition(facts.owners, group_id, partition))
         case SharePartitionLoaded():
             return _fold_load(facts, event)
         case ShareStateReset(key=key):
             group, _, partition = _share_partition(key, world)
             return facts.but(
                 starts=facts.starts.without(key),
-                done=_forget_partition(facts.done, group, partition),
-                outcomes=_forget_partition(facts.outcomes, group, partition),
+                done=without_partition(facts.done, group, partition),
+                outcomes=without_partition(facts.outcomes, group, partition),
                 staging=share_facts.forget_decided(facts, facts.staging, group, partition),
                 votes=share_facts.forget_decided(facts, facts.votes, group, partition),
             )
@@ -479,7 +484,7 @@ def _fold_event(facts: Facts, event: Event, world: World) -> Facts:
 def _fold_records(facts: Facts, event: RecordsMoved) -> Facts:
     owners, staging, votes = facts.owners, facts.staging, facts.votes
     outcomes, done = facts.outcomes, facts.done
-    for record in _records(event):
+    for record in moved_records(event):
         staging = staging.without(record)
         if event.after is S.TX_PENDING:
             staging = staging.set(record, (event.producer_id, event.producer_epoch))
@@ -499,15 +504,15 @@ def _fold_records(facts: Facts, event: RecordsMoved) -> Facts:
 def _fold_load(facts: Facts, event: SharePartitionLoaded) -> Facts:
     """Apply a new leader's durable state; a record without state is free."""
     outcomes, votes, staging = facts.outcomes, facts.votes, facts.staging
-    for record in _list_forgotten(event, outcomes):
+    for record in list_forgotten(outcomes, event):
         outcomes = outcomes.without(record)
-    for record in _list_forgotten(event, votes):
+    for record in list_forgotten(votes, event):
         votes = votes.without(record)
     # The old leader may have appended a transactional acknowledgement without a response to its producer.
-    for record in _list_forgotten(event, staging):
+    for record in list_forgotten(staging, event):
         staging = staging.without(record)
     return facts.but(
-        owners=_forget_partition(facts.owners, event.group_id, event.partition),
+        owners=without_partition(facts.owners, event.group_id, event.partition),
         staging=staging,
         outcomes=outcomes,
         votes=votes,
@@ -532,33 +537,6 @@ def _fold_append(facts: Facts, event: BatchAppended) -> Facts:
             markers=facts.markers.set(marker, event.control),
         )
     return facts.but(starts=share_facts.fold_starts(facts.starts, event.records))
-
-
-def _records(event: RecordsMoved) -> list[str]:
-    return [
-        f"{event.group_id} {event.partition}@{offset}"
-        for offset in range(event.first, event.last + 1)
-    ]
-
-
-def _list_forgotten(event: SharePartitionLoaded, known: Iterable[str]) -> list[str]:
-    """Return the known records of a partition that its new leader neither holds nor has below its start offset."""
-    start = f"{event.group_id} {event.partition}@"
-    found = []
-    for record in known:
-        if record.startswith(start):
-            offset = int(record[len(start) :])
-            if offset >= event.start_offset and offset not in event.held:
-                found.append(record)
-    return found
-
-
-def _forget_partition(known: Table[str, V], group_id: str, partition: str) -> Table[str, V]:
-    start = f"{group_id} {partition}@"
-    for record in known:
-        if record.startswith(start):
-            known = known.without(record)
-    return known
 
 
 def _share_partition(key: str, world: World) -> tuple[str, str, str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias, TypeVar
+
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
@@ -18,6 +21,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.properties.facts.share_facts import share_partitions
+from kipviz.properties.facts.share_record import ShareRecord, moved_records, without_partition
 from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import HOLDS, PENDING, Finding
 from kipviz.records.consumer_offsets import OffsetTombstone
@@ -25,8 +29,8 @@ from kipviz.records.placement import topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
-# How the name of a pending transaction of a database begins.
-_OF_A_DATABASE = "database transaction of "
+K = TypeVar("K")
+Records: TypeAlias = Table[ShareRecord, bool]
 UNDECIDED = (
     TransactionState.ONGOING,
     TransactionState.PREPARE_COMMIT,
@@ -34,10 +38,57 @@ UNDECIDED = (
 )
 
 
-class Open(Part, frozen=True):
-    """Everything that waits for an outcome now: its name and its state."""
+class Staged(NamedTuple):
+    """A staged offset: two producers may have one for the same group and partition."""
 
-    things: Table[str, str] = Table.of()
+    group_id: str
+    partition: str
+    producer_id: int
+
+
+class Open(Part, frozen=True):
+    """Everything that waits for an outcome now.
+
+    `databases` are the applications whose database has a prepared transaction, `held` the partitions whose last stable
+    offset is held back, `offsets` the staged offsets of groups, `records` the staged records of share groups,
+    `transactions` the undecided transactional ids with their states.
+    """
+
+    databases: Table[str, bool] = Table.of()
+    held: Table[str, bool] = Table.of()
+    offsets: Table[Staged, bool] = Table.of()
+    records: Records = Table.of()
+    transactions: Table[str, TransactionState] = Table.of()
+
+    @property
+    def count(self) -> int:
+        """How many things are pending."""
+        return (
+            len(self.databases)
+            + len(self.held)
+            + len(self.offsets)
+            + len(self.records)
+            + len(self.transactions)
+        )
+
+    @property
+    def words(self) -> str:
+        """What is pending and how, in one clause."""
+        return ", ".join(self._clauses())
+
+    def _clauses(self) -> Iterator[str]:
+        for application in self.databases:
+            yield f"database transaction of {application} is in doubt"
+        for partition in self.held:
+            yield f"last stable offset of {partition} is held"
+        for group_id, partition, producer_id in self.offsets:
+            yield f"offset of {group_id} in {partition} by producer {producer_id} is staged"
+        several = len({record.group_id for record in self.records}) > 1
+        for group_id, partition, offset in self.records:
+            whose = f" of {group_id}" if several else ""
+            yield f"record {partition}@{offset}{whose} is TX_PENDING"
+        for transactional_id, state in self.transactions.items():
+            yield f"transaction {transactional_id} is {state.value}"
 
 
 class NothingPending:
@@ -56,61 +107,52 @@ class NothingPending:
 
     def observe(self, state: Open, action: object, outcome: Outcome) -> Open:
         """Fold one step."""
-        things = state.things
+        databases, held, offsets = state.databases, state.held, state.offsets
+        records, transactions = state.records, state.transactions
         for event in outcome.events:
             match event:
                 case TransactionMoved(transactional_id=name, after=after):
-                    key = f"transaction {name}"
                     if after in UNDECIDED:
-                        things = things.set(key, after.value)
+                        transactions = transactions.set(name, after)
                     else:
-                        things = things.without(key)
-                case RecordsMoved(partition=partition, first=first, last=last, after=after):
-                    for offset in range(first, last + 1):
-                        key = f"record {partition}@{offset}"
-                        if after is RecordState.TX_PENDING:
-                            things = things.set(key, "TX_PENDING")
-                        else:
-                            things = things.without(key)
-                case SharePartitionDropped(partition=partition):
-                    things = _without_records(things, partition)
-                case SharePartitionLoaded(partition=partition):
-                    things = _replace_records(things, event, outcome.world)
+                        transactions = transactions.without(name)
+                case RecordsMoved():
+                    records = _fold_records(records, event)
+                case SharePartitionDropped(partition=partition, group_id=group_id):
+                    records = without_partition(records, group_id, partition)
+                case SharePartitionLoaded():
+                    records = _replace_records(records, event, outcome.world)
                 case BatchAppended(partition=partition):
-                    things = _remove_deleted(things, event)
-                    key = f"last stable offset of {partition}"
-                    if outcome.world.logs[partition].open:
-                        things = things.set(key, "held")
-                    else:
-                        things = things.without(key)
+                    offsets = _without_deleted(offsets, event)
+                    held = _mark(held, partition, bool(outcome.world.logs[partition].open))
                 case TopicDeleted(topic=topic):
-                    things = _of_other_topics(things, topic)
+                    held = _of_other_topics(held, topic)
                 case DatabaseChanged(application=name, what=what):
-                    key = f"{_OF_A_DATABASE}{name}"
-                    if what == "prepared":
-                        things = things.set(key, "in doubt")
-                    else:
-                        things = things.without(key)
+                    databases = _mark(databases, name, what == "prepared")
                 case OffsetStaged():
-                    things = things.set(_offset(event), "staged")
+                    offsets = _mark(offsets, _make_staged(event), True)
                 case OffsetResolved():
-                    things = things.without(_offset(event))
+                    offsets = _mark(offsets, _make_staged(event), False)
                 case _:
                     pass
-        return state if things is state.things else state.but(things=things)
+        if (
+            databases is state.databases
+            and held is state.held
+            and offsets is state.offsets
+            and records is state.records
+            and transactions is state.transactions
+        ):
+            return state
+        return Open(databases, held, offsets, records, transactions)
 
     def finding(self, state: Open) -> Finding:
         """Return what is still pending."""
-        if not state.things:
-            return Finding(HOLDS)
-        due = ", ".join(f"{thing} is {how}" for thing, how in state.things.items())
-        return Finding(PENDING, due)
+        return Finding(PENDING, state.words) if state.count else Finding(HOLDS)
 
 
 def harm_of_stuck(state: Open) -> Harm:
-    """Return what it costs that things are never resolved: what the first of them costs."""
-    first = next(iter(state.things), "")
-    return Harm.IN_DOUBT if first.startswith(_OF_A_DATABASE) else Harm.STUCK
+    """Return what it costs that things are never resolved: a database in doubt costs most."""
+    return Harm.IN_DOUBT if state.databases else Harm.STUCK
 
 
 def without_former_leaders(state: Open, world: World) -> Open:
@@ -119,62 +161,60 @@ def without_former_leaders(state: Open, world: World) -> Open:
     A durable transactional acknowledgement is still pending: it holds back the last stable offset of its log. A new
     leader loads it only when a request arrives, and in a run that ends there may be none.
     """
-    records = [thing for thing in state.things if thing.startswith("record ")]
-    if not records:
+    if not state.records:
         return state
     held = {
-        f"record {share.partition}@{offset}"
+        (share.group_id, share.partition, offset)
         for share in share_partitions(world)
         for offset, record in share.records.items()
         if record.state is RecordState.TX_PENDING
     }
-    things = state.things
-    for gone in (thing for thing in records if thing not in held):
-        things = things.without(gone)
-    return state if things is state.things else state.but(things=things)
+    records = state.records
+    for record in records:
+        if record not in held:
+            records = records.without(record)
+    return state if records is state.records else state.but(records=records)
 
 
-def _offset(event: OffsetStaged | OffsetResolved) -> str:
-    """Return the name of a staged offset: two producers may have one for the same group and partition."""
-    return f"offset of {event.group_id} in {event.partition} by producer {event.producer_id}"
+def _mark(known: Table[K, bool], key: K, pending: bool) -> Table[K, bool]:
+    return known.set(key, True) if pending else known.without(key)
 
 
-def _remove_deleted(things: Table[str, str], event: BatchAppended) -> Table[str, str]:
+def _make_staged(event: OffsetStaged | OffsetResolved) -> Staged:
+    return Staged(event.group_id, event.partition, event.producer_id)
+
+
+def _without_deleted(offsets: Table[Staged, bool], event: BatchAppended) -> Table[Staged, bool]:
     """Remove the pending offsets whose tombstone is in the log: their topic, or group, was deleted."""
     for record in event.records:
         if isinstance(record, OffsetTombstone):
-            start = f"offset of {record.group_id} in {record.partition} by "
-            for key in things:
-                if key.startswith(start):
-                    things = things.without(key)
-    return things
+            for staged in offsets:
+                if (staged.group_id, staged.partition) == (record.group_id, record.partition):
+                    offsets = offsets.without(staged)
+    return offsets
 
 
-def _of_other_topics(things: Table[str, str], topic: str) -> Table[str, str]:
+def _of_other_topics(held: Table[str, bool], topic: str) -> Table[str, bool]:
     """Remove what was pending in the logs of a deleted topic."""
-    start = "last stable offset of "
-    for key in things:
-        if key.startswith(start) and topic_of(key.removeprefix(start)) == topic:
-            things = things.without(key)
-    return things
+    for partition in held:
+        if topic_of(partition) == topic:
+            held = held.without(partition)
+    return held
 
 
-def _without_records(things: Table[str, str], partition: str) -> Table[str, str]:
-    for key in things:
-        if key.startswith(f"record {partition}@"):
-            things = things.without(key)
-    return things
+def _fold_records(records: Records, event: RecordsMoved) -> Records:
+    for record in moved_records(event):
+        records = _mark(records, record, event.after is RecordState.TX_PENDING)
+    return records
 
 
-def _replace_records(
-    things: Table[str, str], event: SharePartitionLoaded, world: World
-) -> Table[str, str]:
+def _replace_records(records: Records, event: SharePartitionLoaded, world: World) -> Records:
     """Replace the staged records of a partition by those of its new share-partition leader."""
-    things = _without_records(things, event.partition)
+    records = without_partition(records, event.group_id, event.partition)
     for share in share_partitions(world):
         if share.partition != event.partition or share.group_id != event.group_id:
             continue
         for offset, record in share.records.items():
             if record.state is RecordState.TX_PENDING:
-                things = things.set(f"record {event.partition}@{offset}", "TX_PENDING")
-    return things
+                records = records.set(ShareRecord(share.group_id, share.partition, offset), True)
+    return records

@@ -117,7 +117,7 @@ def test_finding_i_leaves_a_record_pending_for_ever_after_so_many_steps() -> Non
     assert settle(model_of(FINDING_I), trace.world, state).answer == "for ever"
     before = trace.back()
     earlier = settle(model_of(FINDING_I), before.world, before.observations[1])
-    assert earlier.answer == "resolved" or not before.observations[1].things
+    assert earlier.answer == "resolved" or not before.observations[1].count
 
 
 def test_finding_d_delivers_a_committed_record_again_after_so_many_steps() -> None:

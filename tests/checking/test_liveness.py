@@ -10,6 +10,7 @@ from kipviz.cluster.actions import CrashBroker
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.properties.harm import Harm
+from kipviz.properties.pending import Staged
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow, play
@@ -51,9 +52,8 @@ def test_every_thing_that_is_pending_for_ever_is_counted() -> None:
     trace = standing("finding-I", "COMPLETE_COMMIT")
     found = settle(trace.model, trace.world, trace.observations[1])
     assert (found.answer, found.things) == ("for ever", len(found.what.split(", ")))
-    both = trace.observations[1].but(
-        things=trace.observations[1].things.set("offset of g in src-0 by producer 9", "staged")
-    )
+    pending = trace.observations[1]
+    both = pending.but(offsets=pending.offsets.set(Staged("g", "src-0", 9), True))
     more = settle(trace.model, trace.world, both)
     assert (more.answer, more.things) == ("for ever", found.things + 1)
 

@@ -11,7 +11,8 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import fingerprint
-from kipviz.messages.events import BatchAppended, DatabaseChanged, TopicDeleted
+from kipviz.messages.events import BatchAppended, DatabaseChanged, RecordsMoved, TopicDeleted
+from kipviz.properties.facts.share_record import ShareRecord
 from kipviz.properties.pending import NothingPending, Open, without_former_leaders
 from kipviz.properties.verdict import HOLDS, PENDING, Finding
 from kipviz.records.batches import DataRecord
@@ -178,17 +179,33 @@ def test_a_prepared_transaction_of_a_database_is_in_doubt_until_it_is_over(outco
 
 def test_a_record_is_due_where_somebody_holds_it_as_staged() -> None:
     """What no leader holds as staged is nobody's, and what is not a record stays due."""
-    due = {"record src-0@99", "record src-0@100", "record src-0@101", "transaction my-txn"}
-    state = Open(Table.of(dict.fromkeys(due, "TX_PENDING")))
+    due = {ShareRecord("g1", "src-0", offset): True for offset in (99, 100, 101)}
+    state = Open(records=Table.of(due), transactions=Table.of({"my-txn": TransactionState.ONGOING}))
     left = without_former_leaders(state, with_votes(100))
-    assert set(left.things.keys()) == {"record src-0@100", "transaction my-txn"}
+    assert left == state.but(records=Table.of({ShareRecord("g1", "src-0", 100): True}))
     assert without_former_leaders(left, with_votes(100)) is left
-    assert set(without_former_leaders(left, with_votes()).things.keys()) == {"transaction my-txn"}
+    assert without_former_leaders(left, with_votes()) == state.but(records=Table.of())
 
 
 def test_without_a_staged_record_no_leader_is_asked() -> None:
-    state = Open(Table.of({"transaction my-txn": "ONGOING"}))
+    state = Open(transactions=Table.of({"my-txn": TransactionState.ONGOING}))
     assert without_former_leaders(state, SimpleNamespace()) is state
+
+
+def test_each_group_has_its_own_state_of_a_record() -> None:
+    """What another group does with a record leaves the record of this one pending."""
+    states_ = RecordState.ACQUIRED, RecordState.TX_PENDING
+    staged = RecordsMoved("src-0", "share", 100, 100, *states_, 1, "m-1", "it was staged")
+    others = RecordsMoved(
+        "src-0", "other", 100, 100, RecordState.AVAILABLE, RecordState.ACQUIRED, 1, "m-2", "so"
+    )
+    both = RecordsMoved("src-0", "other", 100, 100, *states_, 1, "m-2", "it was staged")
+    found = findings(NothingPending(), staged, others, both)
+    assert [f.reason for f in found[1:]] == [
+        "record src-0@100 is TX_PENDING",
+        "record src-0@100 is TX_PENDING",
+        "record src-0@100 of other is TX_PENDING, record src-0@100 of share is TX_PENDING",
+    ]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
@@ -222,10 +239,8 @@ def test_a_pending_offset_whose_topic_or_group_is_deleted_is_not_due_any_more() 
 
 
 def test_what_held_the_logs_of_a_topic_is_gone_with_it_and_no_other_topic_s():
-    held = {f"last stable offset of {p}": "why" for p in ("out-0", "out-1", "out-2-0", "other-0")}
-    held["record out-0@100"] = "why"
-    state = NothingPending().initial(WORLD).but(things=Table.of(held))
+    held = Table.of(dict.fromkeys(("out-0", "out-1", "out-2-0", "other-0"), True))
+    state = NothingPending().initial(WORLD).but(held=held)
     outcome = Outcome(WORLD, (TopicDeleted("out", "an id"),))
-    left = NothingPending().observe(state, None, outcome).things
-    assert {"last stable offset of out-2-0", "last stable offset of other-0"} <= set(left.keys())
-    assert not {"last stable offset of out-0", "last stable offset of out-1"} & set(left.keys())
+    left = NothingPending().observe(state, None, outcome)
+    assert left.held.keys() == ("other-0", "out-2-0")

@@ -12,6 +12,7 @@ from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.messages.cluster.features import Features
 from kipviz.messages.events import BatchAppended, RecordsMoved, TimePassed, TransactionMoved
+from kipviz.properties.facts.share_record import ShareRecord
 from kipviz.properties.invariants import PROMISES, Facts, Promise
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
@@ -19,7 +20,7 @@ from kipviz.records.transaction_state import TransactionState
 from tests.properties.history import KEY, WORLD, decision, marker, output, world
 
 S = RecordState
-RECORD = "g1 src-0@100"
+RECORD = ShareRecord("g1", "src-0", 100)
 COMMITS, ABORTS = decision(committed=True), decision(committed=False)
 BELOW_2 = world(
     image=SimpleNamespace(topic_ids=WORLD.image.topic_ids, features=Features(transaction_version=1))
@@ -72,7 +73,7 @@ def test_a_start_offset_at_zero_is_known_also_where_nobody_knows_the_log() -> No
     facts = Facts().but(starts=Table.of({key: 0}))
     past = "the start offset of OTHER-0 for g1 went past g1 OTHER-0@0, which is not done"
     assert breaks(name, facts, states(1, key=key)) == past
-    done = facts.but(done=Table.of({"g1 OTHER-0@0": True}))
+    done = facts.but(done=Table.of({ShareRecord("g1", "OTHER-0", 0): True}))
     assert breaks(name, done, states(1, key=key)) == ""
 
 

@@ -31,6 +31,7 @@ from kipviz.messages.events import (
 from kipviz.messages.shares.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions.transactions import InitProducerIdResponse
 from kipviz.properties.facts.share_facts import forget_decided
+from kipviz.properties.facts.share_record import ShareRecord
 from kipviz.properties.invariants import PROMISES, Facts, Promise
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import Batch
@@ -466,7 +467,7 @@ def test_runs_of_a_sweep_that_were_false_alarms_keep_every_promise(
 
 
 def test_a_record_that_is_not_staged_leaves_no_vote_alone_though_one_is_known_of_it():
-    name = "g1 src-0@100"
+    name = ShareRecord("g1", "src-0", 100)
     facts = Facts().but(votes=Table.of({name: (9, 0)}))
     (promise,) = (each for each in PROMISES if each.name == "staged waits")
     assert promise.breaks(facts, moves(S.TX_PENDING, S.AVAILABLE), WORLD).startswith(name)
@@ -478,28 +479,49 @@ def test_a_record_that_is_not_staged_leaves_no_vote_alone_though_one_is_known_of
 
 def test_a_reset_takes_back_the_decided_votes_of_its_own_partition_and_group_alone():
     voted = {
-        "g1 src-0@100": (9, 0),
-        "g1 src-0@101": (9, 1),
-        "g1 src-1@100": (9, 0),
-        "g2 src-0@100": (9, 0),
+        ShareRecord("g1", "src-0", 100): (9, 0),
+        ShareRecord("g1", "src-0", 101): (9, 1),
+        ShareRecord("g1", "src-1", 100): (9, 0),
+        ShareRecord("g2", "src-0", 100): (9, 0),
     }
     facts = Facts().but(decided=Table.of({(9, 0): "commit"}))
     left = forget_decided(facts, Table.of(voted), "g1", "src-0")
     assert dict(left.items()) == {
-        name: vote for name, vote in voted.items() if name != "g1 src-0@100"
+        name: vote for name, vote in voted.items() if name != ShareRecord("g1", "src-0", 100)
     }
 
 
 @pytest.mark.parametrize(
     ("held", "broken", "left"),
     [
-        ((100,), (), {"g1 src-0@100", "g1 src-1@100", "g2 src-0@100"}),
-        ((), ("vote survives",), {"g1 src-1@100", "g2 src-0@100"}),
+        (
+            (100,),
+            (),
+            {
+                ShareRecord("g1", "src-0", 100),
+                ShareRecord("g1", "src-1", 100),
+                ShareRecord("g2", "src-0", 100),
+            },
+        ),
+        (
+            (),
+            ("vote survives",),
+            {ShareRecord("g1", "src-1", 100), ShareRecord("g2", "src-0", 100)},
+        ),
     ],
 )
 def test_a_new_leader_answers_for_its_own_partition_and_group_alone(held, broken, left) -> None:
     """SharePartition.maybeInitialize reads the state of one key."""
-    votes = Table.of(dict.fromkeys(("g1 src-0@100", "g1 src-1@100", "g2 src-0@100"), (9, 0)))
+    votes = Table.of(
+        dict.fromkeys(
+            (
+                ShareRecord("g1", "src-0", 100),
+                ShareRecord("g1", "src-1", 100),
+                ShareRecord("g2", "src-0", 100),
+            ),
+            (9, 0),
+        )
+    )
     before = ANY.initial(WORLD).but(votes=votes)
     facts = ANY.observe(before, None, Outcome(WORLD, (load_event(*held),)))
     assert tuple(facts.broken) == broken

@@ -26,13 +26,18 @@ from kipviz.messages.shares.share_state import (
     WriteStateData,
 )
 from kipviz.properties.facts.run_facts import Facts
+from kipviz.properties.facts.share_record import ShareRecord
 from kipviz.properties.invariants import PROMISES
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from tests.messages.shares import staging_response
 from tests.properties.history import KEY, WORLD, world
 
-MINE, OTHER_OFFSET, OTHERS = "g1 src-0@100", "g1 src-0@101", "g1 src-1@100"
+MINE, OTHER_OFFSET, OTHERS = (
+    ShareRecord("g1", "src-0", 100),
+    ShareRecord("g1", "src-0", 101),
+    ShareRecord("g1", "src-1", 100),
+)
 TOLD = MessageSent("app-1/producer", 1, "response", staging_response(Errors.NONE, "src-0"))
 STAGING = TxnWriteShareGroupState(KEY, 2, 0, "my-txn", 9, 0, (), 100, False)
 STATES = WriteShareGroupState((WriteStateData(KEY, 2, 0, 100, 0, ()),))
@@ -94,7 +99,10 @@ def test_of_a_topic_that_is_gone_nothing_is_remembered_and_of_others_everything(
     gone: Event,
 ) -> None:
     """A topic of the same name has other records at the same offsets."""
-    kept, places = "g1 src-a-0@100", (MINE, "g2 src-1@7", "g1 src-a-0@100")
+    kept, places = (
+        ShareRecord("g1", "src-a-0", 100),
+        (MINE, ShareRecord("g2", "src-1", 7), ShareRecord("g1", "src-a-0", 100)),
+    )
     facts = Facts(
         owners=Table.of(dict.fromkeys(places, "M1")),
         staging=Table.of(dict.fromkeys(places, (9, 0))),

@@ -27,6 +27,7 @@ from kipviz.messages.events import BatchAppended, LeaderMoved, TransactionDecide
 from kipviz.properties.facts import outputs
 from kipviz.properties.facts.outputs import Open, Output
 from kipviz.properties.verdict import HOLDS, Finding, States
+from kipviz.records.record_name import name_record, place_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario as scenario_named
 
@@ -265,13 +266,13 @@ def _describe_end(world: World, tally: Tally, how: str = "") -> Ended:
             for share in role.shares.values():
                 starts[share.partition] = max(starts.get(share.partition, 0), share.start_offset)
                 for offset, record in share.records.items():
-                    known[f"{share.partition}@{offset}"] = record.state.name
+                    known[name_record(share.partition, offset)] = record.state.name
     records = []
     for name in _sources(world):
-        partition, _, at = name.rpartition("@")
+        partition, offset = place_of(name)
         if partition not in starts:
             state = UNKNOWN
-        elif int(at) < starts[partition]:
+        elif offset < starts[partition]:
             state = DONE
         else:
             state = known.get(name, RecordState.AVAILABLE.name)
@@ -286,7 +287,7 @@ def _sources(world: World) -> list[str]:
     for partition in sorted({app.consumer.partition for app in world.applications.values()}):
         log = world.logs[partition]
         names += [
-            f"{partition}@{offset}"
+            name_record(partition, offset)
             for batch in log.batches
             for offset in range(batch.base_offset, batch.base_offset + len(batch.records))
         ]

@@ -111,7 +111,7 @@ def _go_on(model: Model, world: World, pending: Open, futures: Futures) -> int |
     for steps in range(SETTLE_MAX):
         here = model.search_key(world)
         seen[here] = (here, pending.digest)
-        if not pending.things or seen[here] in futures.resolved:
+        if not pending.count or seen[here] in futures.resolved:
             futures.resolved.update(seen.values())
             return steps
         for action in _order_actions(model, world):
@@ -136,16 +136,16 @@ def _search(
     """Try every continuation until one resolves everything or none is left; those with the least pending first."""
     start = (model.search_key(world), pending.digest)
     before: dict[Situation, Situation | None] = {start: None}
-    waiting = [(len(pending.things), 0, start, world, pending)]
+    waiting = [(pending.count, 0, start, world, pending)]
     fewest, tried = pending, 0
     while waiting:
         *_, here, world, pending = heappop(waiting)
-        if len(pending.things) < len(fewest.things):
+        if pending.count < fewest.count:
             fewest = pending
         if len(before) > SEARCH_MAX:
-            return Settled(UNDECIDED, _due(fewest), len(before), len(fewest.things))
+            return Settled(UNDECIDED, fewest.words, len(before), fewest.count)
         if tried % ASK_EVERY == 0 and not go_on():
-            return Settled(CANCELLED, _due(fewest), len(before), len(fewest.things))
+            return Settled(CANCELLED, fewest.words, len(before), fewest.count)
         tried += 1
         for action in _order_actions(model, world):
             outcome = model.step(world, action)
@@ -155,12 +155,12 @@ def _search(
             if key in before or key in futures.dead_ends:
                 continue
             before[key] = here
-            if not due.things or key in futures.resolved:
+            if not due.count or key in futures.resolved:
                 futures.resolved.update(_way_to(key, before))
                 return Settled(SETTLES, "", len(before))
-            heappush(waiting, (len(due.things), len(before), key, after, due))
+            heappush(waiting, (due.count, len(before), key, after, due))
     futures.dead_ends.update(before)
-    return Settled(FOR_EVER, _due(fewest), len(before), len(fewest.things), harm_of_stuck(fewest))
+    return Settled(FOR_EVER, fewest.words, len(before), fewest.count, harm_of_stuck(fewest))
 
 
 def _way_to(
@@ -170,10 +170,6 @@ def _way_to(
     while situation is not None:
         yield situation
         situation = before[situation]
-
-
-def _due(pending: Open) -> str:
-    return ", ".join(f"{thing} is {how}" for thing, how in pending.things.items())
 
 
 def _order_actions(model: Model, world: World) -> list[ClusterAction]:

@@ -33,6 +33,7 @@ from kipviz.properties.harm import Harm
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import BROKEN, States
 from kipviz.records.batches import DataRecord
+from kipviz.records.record_name import place_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blame_for_harm
@@ -313,11 +314,11 @@ def _rows_of(base: EventRow, event: Event) -> Iterator[EventRow]:
         case BatchAppended():
             for record in event.records:
                 if isinstance(record, DataRecord) and record.origin and event.producer_id >= 0:
-                    source, _, offset = record.origin.rpartition("@")
+                    source, offset = place_of(record.origin)
                     yield base.but(
                         kind="output_appended",
                         source=source,
-                        offset=int(offset),
+                        offset=offset,
                         producer_id=event.producer_id,
                         producer_epoch=event.producer_epoch,
                         actor=event.partition,

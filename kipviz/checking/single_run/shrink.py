@@ -172,7 +172,7 @@ class _Judge:
         return story
 
     def _for_ever(self, world: World, pending: Open) -> bool:
-        if not self._settles or not pending.things:
+        if not self._settles or not pending.count:
             return False
         key = (self._model.search_key(world), pending.digest)
         if key not in self._known:

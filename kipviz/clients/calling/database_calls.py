@@ -7,6 +7,7 @@ from kipviz.clients.rules import ClientRules
 from kipviz.clients.transactions import external_database as databases
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
+from kipviz.records.record_name import name_record
 
 # The target of a database.insert() line: Kafka's transaction state is stored with the rows.
 WITH_STATE = "with state"
@@ -25,7 +26,7 @@ def database_of(me: Application) -> ExternalDatabase:
 
 def insert(me: Application, line: Line, rules: ClientRules) -> Application:
     """Write the rows of the batch, with the state of the transaction if the line asks for it."""
-    rows = tuple(f"{r.partition}@{r.offset}" for r in me.records)
+    rows = tuple(name_record(r.partition, r.offset) for r in me.records)
     if line.target == CHECKPOINT:
         rows = ()
     state = me.manager.prepared if line.target in (WITH_STATE, CHECKPOINT) else None

@@ -25,6 +25,7 @@ from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.groups.groups import GroupOffset
 from kipviz.records.batches import DataRecord
+from kipviz.records.record_name import name_record
 
 # The member that a producer sends when it knows only the group's id.
 NOBODY = ("", -1)
@@ -89,7 +90,9 @@ def send(me: Application, line: Line, rules: ClientRules) -> Application:
 def _outputs_of(me: Application, line: Line) -> tuple[str, tuple[DataRecord, ...]]:
     """Return the output records of the batch and their topic, or the note that a line asks for: "offsets-0 position"."""
     to, _, note = (line.target or me.output).partition(" ")
-    outputs = tuple(DataRecord(f"f({r.value})", f"{r.partition}@{r.offset}") for r in me.records)
+    outputs = tuple(
+        DataRecord(f"f({r.value})", name_record(r.partition, r.offset)) for r in me.records
+    )
     if note:
         last = me.records[-1]
         outputs = (DataRecord(f"{note} of {last.partition}: {last.offset + 1}"),)

@@ -24,6 +24,7 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.logs.producing import FetchedRecord
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import BATCH_OPTIMIZED
+from kipviz.records.record_name import name_record
 
 
 class ShareSubscription(Value, frozen=True):
@@ -97,7 +98,7 @@ class ShareConsumer(Part, frozen=True):
         if not self.gathers:
             return self.current_fetch.batch
         held = self.current_fetch.beside
-        return tuple(f"{each.partition}@{offset}" for each in held for offset in each.batch)
+        return tuple(name_record(each.partition, offset) for each in held for offset in each.batch)
 
     @property
     def metadata(self) -> tuple[str, int]:

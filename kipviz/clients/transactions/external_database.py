@@ -23,6 +23,7 @@ from kipviz.core.model import Event
 from kipviz.core.values import Part
 from kipviz.messages.events import DatabaseChanged
 from kipviz.messages.message import Message
+from kipviz.records.record_name import place_of
 
 NAME = "database"
 # The target of a completeTransaction() line: "stored" is the state that the database has stored, "in doubt" the
@@ -116,8 +117,8 @@ def rollback(me: ExternalDatabase) -> ExternalDatabase:
 
 def position(me: ExternalDatabase, partition: str) -> int:
     """Return the offset after the last row that was made from a partition's records, 0 without one."""
-    found = [row.rpartition("@") for row in me.rows]
-    return max((int(at) + 1 for name, _, at in found if name == partition), default=0)
+    places = map(place_of, me.rows)
+    return max((offset + 1 for of, offset in places if of == partition), default=0)
 
 
 def change_events(

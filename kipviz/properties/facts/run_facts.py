@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.core.table import Table
 from kipviz.core.values import Part
+from kipviz.properties.facts.share_record import ShareRecord
 
 Identity = tuple[int, int]
 SentBatch = tuple[str, int, int, int]
@@ -12,7 +13,7 @@ SentBatch = tuple[str, int, int, int]
 class Facts(Part, frozen=True, cache_hash=True):
     """The facts of a run that the invariants remember.
 
-    A record is named "group partition@offset". `owners` are the members that hold records; `staging` and `votes` are
+    `owners` are the members that hold records; `staging` and `votes` are
     the staged records by (producer id, epoch), before and after the producer got a response; `decided` holds the
     outcomes by (producer id, epoch), "commit" or "abort"; `outcomes` the outcome of the last transactional
     acknowledgement on each record; `done` the records that are acknowledged or archived; `starts` the durable start
@@ -26,12 +27,12 @@ class Facts(Part, frozen=True, cache_hash=True):
     sequence), `begun_at_2` the transactions that began before the level was lowered, if it may be.
     """
 
-    owners: Table[str, str] = Table.of()
-    staging: Table[str, Identity] = Table.of()
-    votes: Table[str, Identity] = Table.of()
+    owners: Table[ShareRecord, str] = Table.of()
+    staging: Table[ShareRecord, Identity] = Table.of()
+    votes: Table[ShareRecord, Identity] = Table.of()
     decided: Table[Identity, str] = Table.of()
-    outcomes: Table[str, str] = Table.of()
-    done: Table[str, bool] = Table.of()
+    outcomes: Table[ShareRecord, str] = Table.of()
+    done: Table[ShareRecord, bool] = Table.of()
     starts: Table[str, int] = Table.of()
     epochs: Table[int, int] = Table.of()
     ended: Table[tuple[str, int], int] = Table.of()

@@ -10,6 +10,7 @@ from kipviz.cluster.world import World
 from kipviz.core.table import Table
 from kipviz.messages.shares.share_state import TxnWriteShareGroupState
 from kipviz.properties.facts.run_facts import Facts, Identity
+from kipviz.properties.facts.share_record import ShareRecord, of_partition
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_state import ShareSnapshotRecord, ShareUpdateRecord
 
@@ -21,7 +22,7 @@ def mark_acknowledged(facts: Facts, partition: str, world: World) -> Facts:
     being_written = _list_unwritten(partition, world)
     staging, votes = facts.staging, facts.votes
     for record, identity in facts.staging.items():
-        if _partition_of(record) == partition and record not in being_written:
+        if record.partition == partition and record not in being_written:
             staging, votes = staging.without(record), votes.set(record, identity)
     return facts.but(staging=staging, votes=votes)
 
@@ -33,9 +34,9 @@ def share_partitions(world: World) -> Iterator[SharePartition]:
             yield from role.shares.values()
 
 
-def _list_unwritten(partition: str, world: World) -> set[str]:
+def _list_unwritten(partition: str, world: World) -> set[ShareRecord]:
     """Return the records of a partition whose staging waits for its write, also at a dropped leader."""
-    found = set()
+    found: set[ShareRecord] = set()
     for role in world.roles.values():
         if not isinstance(role, ShareLeader):
             continue
@@ -45,21 +46,16 @@ def _list_unwritten(partition: str, world: World) -> set[str]:
             writes = (w for w in share.writes if isinstance(w.message, TxnWriteShareGroupState))
             waiting = [offset for write in writes for offset in write.offsets]
             waiting += [offset for offset, record in share.records.items() if record.ongoing]
-            found |= {f"{share.group_id} {partition}@{offset}" for offset in waiting}
+            found |= {ShareRecord(share.group_id, partition, offset) for offset in waiting}
     return found
 
 
-def _partition_of(record: str) -> str:
-    return record.partition(" ")[2].rpartition("@")[0]
-
-
 def forget_decided(
-    facts: Facts, voted: Table[str, Identity], group_id: str, partition: str
-) -> Table[str, Identity]:
+    facts: Facts, voted: Table[ShareRecord, Identity], group_id: str, partition: str
+) -> Table[ShareRecord, Identity]:
     """Remove the decided acknowledgements of a partition: a reset delivers their records again."""
-    start = f"{group_id} {partition}@"
-    for record, identity in voted.items():
-        if record.startswith(start) and identity in facts.decided:
+    for record in of_partition(voted, group_id, partition):
+        if voted[record] in facts.decided:
             voted = voted.without(record)
     return voted
 
@@ -75,9 +71,9 @@ def without_topic(facts: Facts, topic: str) -> Facts:
     )
 
 
-def _of_others(known: Table[str, V], topic: str) -> Table[str, V]:
+def _of_others(known: Table[ShareRecord, V], topic: str) -> Table[ShareRecord, V]:
     for record in known:
-        if topic_of(_partition_of(record)) == topic:
+        if topic_of(record.partition) == topic:
             known = known.without(record)
     return known
 

@@ -14,6 +14,7 @@ from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import slot_named
 from kipviz.properties.verdict import States
+from kipviz.records.record_name import place_of
 from kipviz.scenarios.library import scenario
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell, searching
 
@@ -77,10 +78,10 @@ class Endings(Search):
 
 def _is_past(world: World, record: str) -> bool:
     """Return whether a group's committed offset is past a record."""
-    partition, _, offset = record.rpartition("@")
+    partition, offset = place_of(record)
     offsets = [role.offsets for role in world.roles.values() if isinstance(role, GroupCoordinator)]
     return any(
-        known.offset > int(offset)
+        known.offset > offset
         for table in offsets
         for (_, of), known in table.items()
         if of == partition

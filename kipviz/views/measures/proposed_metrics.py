@@ -24,6 +24,7 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
+from kipviz.properties.facts.share_record import ShareRecord, moved_records
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.measures import histogram
@@ -78,7 +79,7 @@ class ProposedMetrics:
         self.rates: dict[str, Rate] = {name: Rate() for name in METERS}
         self.latencies: list[tuple[int, int]] = []
         self.residencies: dict[str, list[tuple[int, int]]] = {}
-        self._staged: dict[str, tuple[int, int]] = {}
+        self._staged: dict[ShareRecord, tuple[int, int]] = {}
         self._asked: dict[tuple[str, int], tuple[int, int]] = {}
         self._partitions: dict[str, int] = {}
         self._with_snapshot: dict[str, bool] = {}
@@ -145,8 +146,7 @@ class ProposedMetrics:
                 pass
 
     def _count_moves(self, event: RecordsMoved) -> None:
-        for offset in range(event.first, event.last + 1):
-            record = f"{event.group_id} {event.partition}@{offset}"
+        for record in moved_records(event):
             if event.after is RecordState.TX_PENDING:
                 self._staged.setdefault(record, (self._step, self._now))
             elif event.before is RecordState.TX_PENDING:
