@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
@@ -24,7 +25,7 @@ from kipviz.scenarios.documents.python_program import is_python
 from kipviz.scenarios.documents.read import Document, read_story
 from kipviz.scenarios.library import register_story
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
-from kipviz.scenarios.script import HOSTS, ScriptError, follow, quiet
+from kipviz.scenarios.script import HOSTS, QUIET, ScriptError, follow, quiet
 
 IN_A_CELL = "the text"
 NAMED_MAX = 12
@@ -139,8 +140,9 @@ def _read_document(text_or_path: object) -> tuple[str, str]:
         return untrusted_file.read(path).decode(), str(path)
     except OSError as wrong:
         raise ValueError(f"{path} cannot be read: {wrong.strerror or wrong}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not text in UTF-8") from None
+    except UnicodeDecodeError as wrong:
+        line = wrong.object[: wrong.start].count(b"\n") + 1
+        raise BadStory(str(path), line, "this line is not text in UTF-8") from None
 
 
 def _check_goals(document: Document, file: str) -> None:
@@ -169,8 +171,12 @@ def _why(trace: Trace, model: ClusterModel, step: str, under: str, wrong: Script
     if HOSTS.fullmatch(step):
         return f"{wrong}.{_places(trace.world)}".removesuffix(".")
     pattern = step.removeprefix("until ").removeprefix("maybe ")
+    similar = [QUIET]
     if step.startswith("until "):
+        before = len(trace.line)
         trace = quiet(trace, model, pattern)
+        taken = [trace.node(number) for number in trace.line[before - 1 :]]
+        similar = [script_name(one.world, two.action) for one, two in pairwise(taken)]
     possible = tuple(script_name(trace.world, action) for action in model.enabled(trace.world))
     found = [each for each in possible if fnmatchcase(each, pattern)]
     if found:
@@ -178,7 +184,7 @@ def _why(trace: Trace, model: ClusterModel, step: str, under: str, wrong: Script
     else:
         told = f"{step!r} is not possible here under {under}."
         if possible:
-            told += f" Did you mean {nearest(pattern, possible)[0]!r}?"
+            told += f" Did you mean {nearest(pattern, (*possible, *similar))[0]!r}?"
         told += f" Possible: {_render_names(possible)}."
     return (told + _places(trace.world)).removesuffix(".")
 

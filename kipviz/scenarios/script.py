@@ -36,6 +36,7 @@ from kipviz.messages.former_names import validate_message_names
 # continue: otherwise a client that gets "not yet" and retries at once would delay it without end.
 ORDER = ("load", "deliver", "replicate", "sender")
 QUIET_MAX = 5_000
+QUIET = "quiet"
 HOSTS = re.compile(r"([^|]*\|[^|]*) (are cut apart|are joined)")
 
 
@@ -87,7 +88,7 @@ def follow(trace: Trace, model: ClusterModel, instruction: str, where: str) -> T
         validate_message_names(instruction)
     except ValueError as wrong:
         raise ScriptError(f"{where}: {instruction!r} is not possible: {wrong}") from wrong
-    if instruction == "quiet":
+    if instruction == QUIET:
         return quiet(trace, model, "")
     if instruction.startswith("quiet but "):
         return quiet(trace, model, instruction.removeprefix("quiet but "))

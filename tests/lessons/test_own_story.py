@@ -254,6 +254,12 @@ def test_a_step_that_is_not_possible_is_told_with_the_nearest_and_where_processe
     assert told.endswith("app-1 is at line 0: producer.initTransactions();")
 
 
+def test_the_nearest_step_may_be_a_word_of_scripts_or_what_happens_before_the_wait_ends() -> None:
+    assert "Did you mean 'quiet'?" in read_refusal("\nquiet\n", "\nquite\n")
+    told = read_refusal("\nquiet\n", "\nuntil InitProducerIdd arrives at B1\n")
+    assert "Did you mean 'InitProducerId arrives at B1'?" in told
+
+
 def test_a_step_that_waits_in_vain_or_is_more_than_one_says_what_there_is() -> None:
     told = read_refusal("\nquiet\n", "\nuntil EndTxn arrives at B1\n")
     assert "the text:24: 'until EndTxn arrives at B1' is not possible here" in told
@@ -286,8 +292,8 @@ def test_what_is_neither_a_text_nor_a_path_is_refused(given) -> None:
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.md").write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=r"x\.md is not text in UTF-8"):
+    (tmp_path / "x.md").write_bytes(b"---\nname: \xff\xfe")
+    with pytest.raises(BadStory, match=r"x\.md:2: this line is not text in UTF-8"):
         story(tmp_path / "x.md")
     with pytest.raises(ValueError, match="cannot be read: "):
         story(tmp_path)

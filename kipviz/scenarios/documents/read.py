@@ -150,7 +150,11 @@ def _read(text: str, unnamed: Profile) -> Document:
     for name, (at, found) in programs.items():
         users = [app for app in spec.applications if app.program == found.program]
         if not users:
-            raise Wrong(at, f"no application runs the program {name!r}")
+            apps = " or ".join(app.name for app in spec.applications)
+            raise Wrong(
+                at,
+                f"no application runs the program {name!r}: write 'program: {name}' below {apps}",
+            )
         for app in users:
             _check_consumer(app, found)
     scenario = Scenario(
@@ -223,8 +227,16 @@ def _list(keys: Keys, name: str) -> tuple[Word, ...]:
     return words
 
 
+def _different(name: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Return the words of a list, each of which may be in it once."""
+    for at, word in enumerate(words):
+        if word.text in [before.text for before in words[:at]]:
+            raise Wrong(word.line, f"{name} has {word.text!r} twice")
+    return words
+
+
 def _designs(keys: Keys) -> tuple[str, ...]:
-    words = _list(keys, DESIGNS)
+    words = _different(DESIGNS, _list(keys, DESIGNS))
     for word in words:
         try:
             design(word.text)
@@ -234,7 +246,7 @@ def _designs(keys: Keys) -> tuple[str, ...]:
 
 
 def _lanes(keys: Keys, hosts: Sequence[str]) -> tuple[str, ...]:
-    words = _list(keys, LANES)
+    words = _different(LANES, _list(keys, LANES))
     for word in words:
         if word.text not in hosts:
             raise Wrong(word.line, not_known("lane", word.text, hosts))
@@ -334,6 +346,8 @@ def _not_in_a_beat(block: Block) -> str:
         "one paragraph, items '- Watch: text', a paragraph 'Question: text' with items '- [x] text' "
         "and '- [ ] text' below it, and one block '```steps'"
     )
+    if block.kind == ITEM and _CHECKPOINT.fullmatch(block.text):
+        return f"a checkpoint must be below the heading '## {CHECKPOINTS}', not in a beat"
     return f"this {block.kind} has no place in a beat: {block.text!r}. A beat has {allowed}"
 
 
