@@ -25,6 +25,7 @@ from kipviz.records.batches import COMMIT
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.scenarios.library import document_of
 from kipviz.scenarios.scenario import Scenario
+from kipviz.scenarios.setting_changes import SEARCHED, searched_under
 
 # More states than the search of any right answer has; a longer search does not pass.
 STATES_MAX = 12_000
@@ -131,6 +132,7 @@ def _why_no_scenario(lab: Lab, run: Run) -> str:
         carried = document_of(run.scenario)
         return "The run is of another story of that name." if carried else ""
     given = story(lab.document).scenario
+    given = given.searched if SEARCHED in run.settings else given
     if _without_programs(run.scenario) != _without_programs(given):
         return "The cluster, its applications and the steps are not those of the lab."
     programs = [[app.program for app in one.spec.applications] for one in (given, run.scenario)]
@@ -161,7 +163,8 @@ def changes(lab: Lab, run: Run) -> tuple[str, ...]:
     """Return the names of the learner's changes: settings, and slots of the design."""
     before, after = design_named(lab.design), run.design
     slots = [slot for slot, _, _ in after.differs_from(before)]
-    own = list(run.settings)
+    # A run that a search found is of the cluster on which searches run: no change of the learner.
+    own = [change for change in run.settings if change != SEARCHED]
     for given in lab.settings:
         if given in own:
             own.remove(given)
@@ -230,7 +233,8 @@ def _faults(goal: Goal, run: Run) -> JudgedGoal:
 
 
 def _judge_search(goal: Goal, run: Run) -> JudgedGoal:
-    model = run.scenario.model(run.design, budget_of(goal.about))
+    story = searched_under(run.scenario, run.settings)
+    model = story.model(run.design, budget_of(goal.about))
     found = explore(model, states_max=STATES_MAX)
     if found.counterexamples:
         first = min(found.counterexamples, key=lambda each: len(each.actions))

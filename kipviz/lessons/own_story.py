@@ -83,8 +83,10 @@ def story(text_or_path: str | os.PathLike[str]) -> Story:
         ... clause: my lecture
         ... designs: [repaired]
         ... lanes: [app-1, B5]
-        ... profile: small
+        ... simplified: [protocol, replication]
         ... cluster: share-group
+        ... settings:
+        ...   share_auto_offset_reset: earliest
         ... applications:
         ...   app-1:
         ...     like: share-member

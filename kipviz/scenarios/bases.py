@@ -1,6 +1,7 @@
 """Clusters and processes from which a story document starts, by name: the document states the differences.
 
-Here they are in the profile `small`; in `kafka-defaults` they have Kafka's values for what that profile leaves out.
+Here they are in the profile `small`, as searches have them; in `kafka-defaults` they have Kafka's values for what that
+profile leaves out.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import overload
 from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.core.outside.suggestions import unknown
 from kipviz.scenarios.documents.bad_story import BadStory
+from kipviz.scenarios.documents.clusters_in_head import list_stated
 from kipviz.scenarios.documents.read import Document, read_story
 from kipviz.scenarios.documents.write import write_story
 from kipviz.scenarios.scenario import Scenario
@@ -108,6 +109,8 @@ def document_of(story: Scenario) -> str:
             f"the story {story.name!r} was made from logs or by real clients, and is not a document"
         )
     try:
+        # A setting may have changed what the head stated.
+        story = story.but(stated=list_stated(story.spec, story.searched.spec))
         text = write_story(Document(story))
         if read_story(text).scenario == story:
             return text
@@ -125,7 +128,8 @@ def carried(name: str, text: str) -> Scenario:
     """
     if not text:
         return scenario(name)
-    # A document without a profile is older than profiles, and was played with the values of `small`.
+    # A document with neither a profile nor its simplifications is older than both, and was played with the values of
+    # `small`. One that is written today has the key `simplified`, if only with an empty list.
     story = read_story(text, "the story that it carries", SMALL).scenario
     _refuse_known(story.name)
     return story
@@ -200,6 +204,15 @@ def scenario(name: str) -> Scenario:
         UnknownScenario: if there is none; the message suggests the nearest names.
     """
     return document(name).scenario
+
+
+def searched_scenario(name: str) -> Scenario:
+    """Find a scenario by name, with the cluster on which searches run.
+
+    Raises:
+        UnknownScenario: if there is none; the message suggests the nearest names.
+    """
+    return scenario(name).searched
 
 
 def is_scenario(name: str) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.application import STAGING
 from kipviz.clients.calls import OF_SESSIONS
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.served_run import ServedModel
+from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import (
     ApplicationSpec,
     BadSpec,
@@ -93,6 +96,9 @@ class Scenario(Value, frozen=True):
     `lanes` are the hosts to show first, at most four. `designs` are those for which it was written; the first one is
     the default. `clause` is the source of the story. `watch` and `checkpoints` are its teaching material. `untold`
     replaces a title that gives the answer away, until the question is answered.
+
+    `spec` is the cluster that is stepped; `searched` is the same one under the profile `small`. `stated` names what is
+    not simplified there because the story is about it, "replication" or "app-1.max_in_flight".
     """
 
     name: str
@@ -107,6 +113,12 @@ class Scenario(Value, frozen=True):
     watch: tuple[Watch, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
     untold: str = ""
+    stated: tuple[str, ...] = ()
+
+    @property
+    def searched(self) -> Self:
+        """The scenario with the cluster on which searches run: fewer states, under the profile `small`."""
+        return self.but(spec=SMALL.of_cluster(self.spec, self.stated))
 
     @property
     def listed_title(self) -> str:

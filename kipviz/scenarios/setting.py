@@ -1,4 +1,4 @@
-"""The clusters of the stories: which broker leads which partition, and which programs run; all in the profile `small`."""
+"""The clusters of the stories: which broker leads which partition, and which programs run; as searches have them."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ partitions between sets of hosts that searches and dice try
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -20,7 +20,9 @@ from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster.behaviour.catalogue import SPENT_AS
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.abstraction import (
+    KAFKA,
     PROFILES,
+    SMALL,
     Profile,
     UnknownProfile,
     profile_named,
@@ -95,6 +97,8 @@ OF_CLASSIC_GROUPS = (
     broker_configs.GROUP_MAX_SIZE.field,
 )
 OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
+# The change that makes of a story the one that is searched.
+SEARCHED = f"{PROFILE.name}={SMALL.name}"
 # It has no options: a page asks for the two sides when it partitions the network.
 SPLITS = "splits"
 YES_OR_NO = (("true", "yes"), ("false", "no"))
@@ -148,11 +152,11 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
 
 
 def _of_brokers(spec: ClusterSpec, profile: Profile) -> Iterator[Setting]:
-    """Yield the settings of brokers: a rare one only where it is not the usual one of the profile."""
+    """Yield the settings of brokers: a rare one only where it is neither Kafka's nor the usual one of the profile."""
     classic = any(a.protocol == CLASSIC for a in spec.applications)
     for name in OF_BROKERS:
         setting, now = setting_in(Place.BROKERS, name), getattr(spec.settings, name)
-        if setting.rare and now == _usual(name, profile):
+        if setting.rare and now in (_usual(name, KAFKA), _usual(name, profile)):
             continue
         if classic or name not in OF_CLASSIC_GROUPS:
             shown = now if isinstance(now, str) else _word(now)
@@ -179,9 +183,11 @@ def _of_application(app: ApplicationSpec, *, timed: bool) -> Iterator[Setting]:
 
 
 def apply_changes(
-    spec: ClusterSpec, design: Design, changes: Sequence[str]
+    spec: ClusterSpec, design: Design, changes: Sequence[str], stated: Container[str] = ()
 ) -> tuple[ClusterSpec, Design]:
     """Return the cluster and the design after some changes, each of the form name=value.
+
+    A change of the profile keeps what is `stated` in the head of the cluster's story.
 
     Raises:
         BadChange: if a setting is unknown, or cannot have that value.
@@ -192,12 +198,43 @@ def apply_changes(
         name, value = KAFKA_NAMES.get(name.strip(), name.strip()), value.strip()
         if not equals or not name or not value:
             raise BadChange(f"a change must be of the form setting=value, not {change!r}")
-        spec, design = _one(spec, design, name, value)
+        if name == PROFILE.name:
+            spec = _under_profile(spec, value, stated)
+        else:
+            spec, design = _one(spec, design, name, value)
     try:
         check(spec)
     except BadSpec as wrong:
         raise BadChange(str(wrong)) from wrong
     return spec, design
+
+
+def change_story(
+    story: Scenario, design: Design, changes: Sequence[str]
+) -> tuple[Scenario, Design]:
+    """Return a scenario and a design after some changes, each of the form name=value.
+
+    Raises:
+        BadChange: if a setting is unknown, or cannot have that value.
+        UnknownDesign: if a slot has no such option.
+    """
+    spec, design = apply_changes(story.spec, design, changes, story.stated)
+    return story.but(spec=spec), design
+
+
+def settings_of_search(story: Scenario) -> tuple[str, ...]:
+    """Return the changes that make of a scenario the one that is searched: none if both are the same."""
+    same = story.searched.spec == story.spec
+    return () if same else (SEARCHED,)
+
+
+def searched_under(story: Scenario, settings: Sequence[str]) -> Scenario:
+    """Return what is searched of a scenario with some settings: what they set is kept, as what its head states is."""
+    names = {change.partition("=")[0].strip() for change in settings}
+    if PROFILE.name in names:
+        return story
+    kept = sorted(KAFKA_NAMES.get(name, name) for name in names)
+    return story.but(stated=(*story.stated, *kept)).searched
 
 
 def under(story: Scenario, design: Design, settings: Sequence[str]) -> Scenario:
@@ -210,8 +247,8 @@ def under(story: Scenario, design: Design, settings: Sequence[str]) -> Scenario:
     """
     slots = [slot.name for slot in SLOTS]
     own = [change for change in settings if change.partition("=")[0].strip() not in slots]
-    spec, _ = apply_changes(story.spec, design, own)
-    return story.but(spec=spec.but(budget=story.spec.budget))
+    changed, _ = change_story(story, design, own)
+    return story.but(spec=changed.spec.but(budget=story.spec.budget))
 
 
 def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[ClusterSpec, Design]:
@@ -225,8 +262,6 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
         return spec.but(settings=spec.settings.but(**{name: _of_broker(spec, name, value)})), design
     if name in OF_FAULTS:
         return spec.but(budget=spec.budget.but(**{name: _number(name, value, 0)})), design
-    if name == PROFILE.name:
-        return _under_profile(spec, value), design
     if name == REPLICATION.name:
         options = dict(REPLICATION.options)
         if value not in options:
@@ -254,9 +289,9 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
     raise BadChange(f"there is no setting {name!r}; the settings are {known}")
 
 
-def _under_profile(spec: ClusterSpec, value: str) -> ClusterSpec:
+def _under_profile(spec: ClusterSpec, value: str, stated: Container[str]) -> ClusterSpec:
     try:
-        return profile_named(value).of_cluster(spec)
+        return profile_named(value).of_cluster(spec, stated)
     except UnknownProfile as wrong:
         raise BadChange(str(wrong)) from wrong
 

@@ -179,10 +179,10 @@ def search(name: str, design: str, faults: str, states_max: int = STATES_MAX) ->
         ValueError: if a name or a fault is unknown, in one sentence.
     """
     story, chosen, budget = scenario_named(name), design_named(design), budget_of(faults)
-    found = explore(story.model(chosen, budget), min(states_max, STATES_MAX))
+    found = explore(story.searched.model(chosen, budget), min(states_max, STATES_MAX))
     examples: list[FoundExample] = []
     for example in found.counterexamples:
-        run = runs.follow(story, chosen, budget, example.actions)
+        run = runs.follow_found(story, chosen, budget, example.actions)
         run = run.at(run.trace.jump(run.trace.line[-1]))  # the link opens at the violation
         examples.append(
             {

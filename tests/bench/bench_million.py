@@ -25,7 +25,7 @@ from kipviz.checking.search.search_result import Bounds, Explored
 from kipviz.cluster.model import ClusterModel
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.spark.search import search
 from kipviz.spark.sessions.session import session, stop
 
@@ -35,7 +35,7 @@ ROOM = 20_000_000
 
 
 def model() -> ClusterModel:
-    return scenario("kip-1289-small-two").model(design("repaired"), budget_of(FAULTS))
+    return searched_scenario("kip-1289-small-two").model(design("repaired"), budget_of(FAULTS))
 
 
 def told(states: int, depth: int) -> bool:

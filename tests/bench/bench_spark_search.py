@@ -24,7 +24,7 @@ from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.model import ClusterModel
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.spark.search import search
 from kipviz.spark.sessions.session import session, stop
 from kipviz.spark.workers.state_bytes import Packing
@@ -44,7 +44,7 @@ Counts = tuple[int, int]
 
 
 def model_of(faults: str) -> ClusterModel:
-    return scenario("kip-1289-small").model(design("repaired"), budget_of(faults))
+    return searched_scenario("kip-1289-small").model(design("repaired"), budget_of(faults))
 
 
 def in_one(faults: str) -> Counts:

@@ -14,7 +14,7 @@ from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.seeded_run import Task, run
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 
 RUNS = "seeded runs"
 ASKED = (*EVERY_PROPERTY, property_named("commit only when requested"))
@@ -80,7 +80,7 @@ def first_broken(cell: Breaks) -> First:
     """Look for the first break of a design: by search, or by one seed after the other."""
     if cell.way == RUNS:
         return _in_runs(cell)
-    model = scenario(cell.scenario).model(design(cell.design), budget_of(cell.faults))
+    model = searched_scenario(cell.scenario).model(design(cell.design), budget_of(cell.faults))
     search = Search(model, ASKED)
     found = search.run(Bounds(states_max=STATES_MAX), lambda *_: not search.found)
     if not found.counterexamples:

@@ -34,7 +34,7 @@ from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from kipviz.designs.catalogue import CATALOGUE, design
 from kipviz.properties.verdict import BROKEN, HOLDS
-from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.scenarios.library import LIBRARY, searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.core.two_phase_commit import TwoPhaseCommit
 
@@ -46,7 +46,7 @@ WORK = ("load", "deliver", "replicate", "sender", "application")
 
 
 def resting(name: str = SMALL, under: str = "as-written", faults: str = "") -> TimersAtRest:
-    return TimersAtRest(scenario(name).model(design(under), budget_of(faults)))
+    return TimersAtRest(searched_scenario(name).model(design(under), budget_of(faults)))
 
 
 def reach_worlds(model: TimersAtRest, every: int = 1) -> list[World]:
@@ -160,7 +160,7 @@ def test_the_session_of_a_member_that_lives_does_not_run_out_and_that_of_a_dead_
 
 
 def test_a_transaction_outlives_a_producer_that_sends_heartbeats_only_until_it_crashes() -> None:
-    story = scenario("kip-1309-small")
+    story = searched_scenario("kip-1309-small")
     (app,) = story.spec.applications
     sends = app.but(program=app.program[:6])  # it ends with its transaction open
     story = story.but(spec=story.spec.but(applications=(sends,)))
@@ -190,7 +190,9 @@ def test_retention_and_other_timers_of_days_are_left_to_the_budget() -> None:
 
 
 def test_the_text_duplicates_every_committed_record_without_any_accident() -> None:
-    found = Search(scenario(SMALL).model(design("as-written"), FaultBudget()), ATOMIC).run(Bounds())
+    found = Search(searched_scenario(SMALL).model(design("as-written"), FaultBudget()), ATOMIC).run(
+        Bounds()
+    )
     (broken,) = found.counterexamples
     assert len(broken.actions) == 41
     assert isinstance(broken.actions[-1], ExpireLock)
@@ -199,7 +201,7 @@ def test_the_text_duplicates_every_committed_record_without_any_accident() -> No
 
 
 def test_a_run_with_timers_at_rest_opens_under_a_budget_that_allows_them() -> None:
-    story, chosen = scenario(SMALL), design("as-written")
+    story, chosen = searched_scenario(SMALL), design("as-written")
     (broken,) = Search(story.model(chosen, FaultBudget()), ATOMIC).run(Bounds()).counterexamples
     told = follow(story, chosen, FaultBudget(), broken.actions)
     assert told.budget == FaultBudget(expire_lock=1)
@@ -213,7 +215,7 @@ def test_no_design_holds_where_its_own_next_steps_break_the_promise() -> None:
     for chosen in CATALOGUE:
         if not chosen.stages_shares:
             continue
-        model = scenario(SMALL).model(chosen, FaultBudget()).remembering()
+        model = searched_scenario(SMALL).model(chosen, FaultBudget()).remembering()
         search = Search(model, ATOMIC)
         found = search.run(Bounds(states_max=4_000))
         if not found.complete or found.counterexamples:
@@ -253,7 +255,10 @@ def test_seeded_runs_come_to_the_locks_that_run_out_in_the_end_and_can_be_opened
 def test_seeded_runs_end() -> None:
     for name in (SMALL, "kip-1289-small-members", "kip-1289-several-partitions", "kip-932-members"):
         for seed in range(3):
-            assert run(Task(name, scenario(name).designs[0], "calm", seed, 3_000)).steps < 3_000
+            assert (
+                run(Task(name, searched_scenario(name).designs[0], "calm", seed, 3_000)).steps
+                < 3_000
+            )
 
 
 # -- pieces ---------------------------------------------------------------------------------------

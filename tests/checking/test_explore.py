@@ -18,7 +18,7 @@ from kipviz.core.model import Outcome
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Finding
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.checking.counts import (
     BROKEN_AFTER,
@@ -36,7 +36,7 @@ ATOMIC, PROGRESS = (prop.name for prop in PROPERTIES)
 
 
 def model_of(space: Space) -> ClusterModel:
-    return scenario("kip-1289-small").model(design(space.design), budget_of(space.faults))
+    return searched_scenario("kip-1289-small").model(design(space.design), budget_of(space.faults))
 
 
 def size(found: Explored) -> tuple[int, int, int]:

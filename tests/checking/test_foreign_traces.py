@@ -33,7 +33,7 @@ LOCK = FaultBudget(expire_lock=1)
 def breaking() -> Run:
     """The shortest run that breaks finding-D, as a search finds it."""
     (example,) = kipviz.explore(SMALL, "finding-D", "expire_lock=1").explored.counterexamples
-    return runs.follow(scenario(SMALL), design("finding-D"), LOCK, example.actions)
+    return runs.follow_found(scenario(SMALL), design("finding-D"), LOCK, example.actions)
 
 
 def actions(run: Run) -> list[Any]:

@@ -11,7 +11,7 @@ from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 
 
@@ -27,7 +27,7 @@ from kipviz.scenarios.scenario import PROPERTIES
 def test_a_member_of_the_first_draft_loses_and_doubles_nothing_wherever_it_dies(
     faults, states, transitions, depth
 ) -> None:
-    model = scenario("kip-447-small-first-draft").model(
+    model = searched_scenario("kip-447-small-first-draft").model(
         design("kip-447-first-draft"), budget_of(faults)
     )
     found = Search(model, PROPERTIES).run(Bounds())

@@ -11,11 +11,11 @@ from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.properties.harm import Harm
 from kipviz.properties.pending import Staged
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow, play
 
-SMALL = scenario("kip-1289-small")
+SMALL = searched_scenario("kip-1289-small")
 
 
 def standing(under: str, until: str) -> Trace:

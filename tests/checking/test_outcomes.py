@@ -19,7 +19,7 @@ from kipviz.checking.single_run.seeded_run import Task
 from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.views.reports.review import ablation_page, outcomes_page
 
 SMALL, TWO = "kip-1289-small", "kip-1289-two-members"
@@ -167,7 +167,7 @@ def test_seeded_runs_that_break_nothing_are_told_with_their_number_and_can_be_st
 
 def test_an_output_that_was_aborted_by_hand_is_not_counted_as_committed() -> None:
     """The transaction commits at its coordinator; an operator ended it in one partition before."""
-    story, chosen = scenario("kip-664-abort-not-hanging"), design("kafka")
+    story, chosen = searched_scenario("kip-664-abort-not-hanging"), design("kafka")
     trace, _ = story.play(chosen)
     tally = Decided().initial(None)
     for number in trace.line[1:]:

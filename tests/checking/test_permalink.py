@@ -27,7 +27,7 @@ from kipviz.core.links.linkcode import read, write
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import CATALOGUE
 from kipviz.designs.catalogue import design as design_named
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import Unplayable
 from kipviz.scenarios.script import ScriptError
 from tests.core.first_format import first_written
@@ -100,10 +100,9 @@ def test_a_run_with_branches_opens_again_where_it_was_left(run):
 
 def test_a_run_that_a_search_found_opens_again():
     budget = FaultBudget(expire_lock=1)
-    scenario, design = scenario_named("kip-1289-small"), design_named("finding-D")
-    model = scenario.model(design, budget)
-    (found,) = explore(model).counterexamples
-    run = runs.follow(scenario, design, budget, found.actions)
+    story, design = scenario("kip-1289-small"), design_named("finding-D")
+    (found,) = explore(story.searched.model(design, budget)).counterexamples
+    run = runs.follow_found(story, design, budget, found.actions)
     stands_the_same(run)
 
 

@@ -18,7 +18,7 @@ from kipviz.checking.single_run.runs import follow, judge
 from kipviz.cluster.start.first_world import first_world
 from kipviz.designs.catalogue import CATALOGUE, design
 from kipviz.properties.verdict import BROKEN
-from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.scenarios.library import LIBRARY, searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.checking.counts import (
     REDUCED,
@@ -83,7 +83,7 @@ def test_the_orbits_of_the_states_add_up_to_the_states_without_symmetry(space: M
     assert max(orbits) > 1
 
 
-SMALL = scenario("kip-1289-small")
+SMALL = searched_scenario("kip-1289-small")
 QUICK = (
     ("repaired", ""),
     ("repaired", "expire_lock=1"),
@@ -139,7 +139,7 @@ def test_a_verdict_says_what_it_was_reduced_by() -> None:
 
 
 def test_two_members_who_want_one_record_keep_the_promises_with_both_reductions() -> None:
-    model = scenario("kip-1289-small-two").model(design("repaired"), budget_of(""))
+    model = searched_scenario("kip-1289-small-two").model(design("repaired"), budget_of(""))
     found = explore_reduced(model, Symmetry(), LoneSteps())
     assert (found.complete, found.undecided, found.counterexamples) == (True, 0, ())
     assert (found.states, found.transitions, found.depth) == SMALL_TWO_BY_BOTH
@@ -147,7 +147,7 @@ def test_two_members_who_want_one_record_keep_the_promises_with_both_reductions(
 
 @pytest.mark.thorough
 def test_two_members_who_want_one_record_without_any_reduction() -> None:
-    model = scenario("kip-1289-small-two").model(design("repaired"), budget_of(""))
+    model = searched_scenario("kip-1289-small-two").model(design("repaired"), budget_of(""))
     full, less = explore(model), explore_reduced(model, LoneSteps())
     assert (full.states, less.states) == SMALL_TWO_FULL_AND_BY_ORDER
     assert verdict(full) == verdict(less)

@@ -20,7 +20,7 @@ from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.checking.counts import CALM, FINDING_D, FINDING_I, ONE_LOCK
 from tests.checking.test_explore import model_of
@@ -345,7 +345,7 @@ def test_slots_that_contradict_each_other_are_said_in_one_sentence(
     monkeypatch.setattr(ClusterModel, "step", step)
     calm: Explored = explore(model_of(CALM))
     assert calm.complete
-    found = explore(scenario("kip-1289-small").model(design("repaired"), _crash()))
+    found = explore(searched_scenario("kip-1289-small").model(design("repaired"), _crash()))
     assert "the model raised AssertionError: no such state: the design's slots" in found.stopped
     assert found.states > 1
 

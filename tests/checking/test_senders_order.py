@@ -12,7 +12,7 @@ from kipviz.cluster.timing.clock import Clock
 from kipviz.cluster.timing.durations import DURATIONS
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting_changes import BadChange, apply_changes, settings
 from tests.checking.test_timed import BY_DEADLINE, model_of
 
@@ -42,7 +42,7 @@ def test_a_record_is_staged_before_its_output_is_sent_or_while_that_is_on_the_wi
 
 
 def test_a_rest_is_a_setting_of_a_timed_clock_and_of_no_other() -> None:
-    known = scenario("kip-1289-small").spec
+    known = searched_scenario("kip-1289-small").spec
     assert "backs_off" not in [s.name for s in settings(known, REPAIRED)]
     spec, _ = apply_changes(known, REPAIRED, ("clock=timed", RESTS))
     (said,) = [s for s in settings(spec, REPAIRED) if s.name == "backs_off"]
@@ -55,7 +55,7 @@ def test_a_rest_is_a_setting_of_a_timed_clock_and_of_no_other() -> None:
 
 def test_the_back_off_is_a_duration_of_a_sender_that_rests_and_of_no_other() -> None:
     row = next(row for row in DURATIONS if row.setting == "retry.backoff.ms")
-    spec = scenario("kip-1289-small").spec
+    spec = searched_scenario("kip-1289-small").spec
     assert row.values(spec.but(clock=Clock("timed"))) == ()
     spec = spec.but(clock=Clock("timed", backs_off=True))
     assert row.values(spec) == (100,)

@@ -15,7 +15,7 @@ from kipviz.cluster.network.network_partition import across
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.checking.counts import BROKEN_AFTER, FINDING_D, FINDING_I, STUCK_AFTER
 from tests.checking.test_explore import model_of as searched
@@ -85,7 +85,7 @@ def test_shrinking_can_be_ended_early_and_keeps_a_story_that_breaks() -> None:
 
 
 def test_a_run_that_breaks_nothing_is_refused() -> None:
-    model = scenario("kip-1289-small").model(design("repaired"), budget_of(""))
+    model = searched_scenario("kip-1289-small").model(design("repaired"), budget_of(""))
     with pytest.raises(NotBroken, match="the 0 actions do not break 'atomic'"):
         shrink(model, (), ATOMIC)
     with pytest.raises(NotBroken):

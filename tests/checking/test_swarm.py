@@ -11,7 +11,7 @@ from kipviz.checking.judging import swarm as s
 from kipviz.checking.judging.coverage import Coverage
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.messages.errors import Errors
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 
 SAMPLE = range(40)
 # What `kipviz swarm --runs 20000 --json` said on the commit that it names; made again where a kind of action is new.
@@ -75,7 +75,7 @@ def test_each_fault_is_switched_off_in_some_runs_and_on_in_others(sample) -> Non
 
 
 def test_a_cluster_is_a_story_s_with_changes_that_it_can_have(sample) -> None:
-    specs = [(scenario(each.story).spec, each.spec) for each in sample]
+    specs = [(searched_scenario(each.story).spec, each.spec) for each in sample]
     assert any(known.replication != drawn.replication for known, drawn in specs)
     assert any(known.records != drawn.records for known, drawn in specs)
     assert any(known.placements != drawn.placements for known, drawn in specs)

@@ -14,7 +14,7 @@ from kipviz.checking.search.symmetry import Symmetry
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing import deadlines
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting_changes import apply_changes
 from tests.checking.counts import TIMED, Timed
 from tests.checking.two_members import POLL, members
@@ -24,7 +24,7 @@ BY_DEADLINE = ("clock=timed", "tick=next")
 
 
 def model_of(name: str, faults: str, *settings: str, story: str = "kip-1289-small") -> ClusterModel:
-    known, chosen = scenario(story), design(name)
+    known, chosen = searched_scenario(story), design(name)
     spec, under = apply_changes(known.spec, chosen, settings)
     return known.but(spec=spec).model(under, budget_of(faults))
 

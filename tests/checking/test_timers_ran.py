@@ -26,7 +26,7 @@ from kipviz.checking.single_run.timers_ran import (
 from kipviz.cluster.actions import GiveUp, Refresh, RunOut
 from kipviz.command.main import main
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting_changes import apply_changes
 from tests.core.two_phase_commit import TwoPhaseCommit
 
@@ -56,7 +56,7 @@ def test_a_search_names_the_timers_that_ran_out_and_no_others(
 
 
 def test_on_a_timed_clock_a_timer_runs_out_when_it_is_due() -> None:
-    story = scenario(SMALL)
+    story = searched_scenario(SMALL)
     spec, under = apply_changes(story.spec, design("as-written"), ("clock=timed",))
     model = story.but(spec=spec).model(under, budget_of("expire_lock=1"))
     found = Search(model, (property_named("atomic"),)).run(Bounds(states_max=2_000, breaks_max=1))
@@ -65,7 +65,7 @@ def test_on_a_timed_clock_a_timer_runs_out_when_it_is_due() -> None:
 
 
 def test_a_search_that_goes_on_from_a_file_keeps_what_ran_out_before(tmp_path: Path) -> None:
-    model = scenario(SMALL).model(design("finding-D"), budget_of("expire_lock=1"))
+    model = searched_scenario(SMALL).model(design("finding-D"), budget_of("expire_lock=1"))
     whole = Search(model).run()
     first = Search(model)
     first.run(Bounds(states_max=500))

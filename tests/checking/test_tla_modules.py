@@ -32,7 +32,7 @@ from kipviz.designs.design import slot_named
 from kipviz.designs.options.options import SLOTS
 from kipviz.messages.errors import Errors
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 
 SMALL = "kip-1289-small"
 ROOT = Path(__file__).parents[2]
@@ -48,11 +48,13 @@ needs_tlc = [
 
 @cache
 def search_story(designs: str, faults: str = "", story: str = SMALL) -> Reached:
-    return search_designs(scenario(story), [design(d) for d in designs.split()], budget_of(faults))
+    return search_designs(
+        searched_scenario(story), [design(d) for d in designs.split()], budget_of(faults)
+    )
 
 
 def text_of(space: Reached) -> str:
-    return module_of("small", scenario(SMALL), space, budget_of("")).text
+    return module_of("small", searched_scenario(SMALL), space, budget_of("")).text
 
 
 def walk_situations(space: Reached, of: int) -> tuple[int, int]:
@@ -152,7 +154,7 @@ def test_a_readers_own_rule_is_a_formula_or_a_table_and_stands_there_as_it_was_w
     texts = []
     for rule in (simple, winding):
         own = kipviz.propose(f"of-{rule.__name__}", "repaired", marker_epoch=rule)
-        space = search_designs(scenario(SMALL), [design(str(own))], budget_of(""))
+        space = search_designs(searched_scenario(SMALL), [design(str(own))], budget_of(""))
         assert space.searches[0].explored.states == 686
         texts.append(text_of(space))
     assert (
@@ -204,15 +206,17 @@ def test_a_rule_that_cannot_answer_what_another_design_is_asked_is_told():
 
 def test_a_search_without_an_end_is_no_module():
     with pytest.raises(NotWhole, match=r"a module is written of a whole search.* 50 states"):
-        search_designs(scenario(SMALL), [design("repaired")], budget_of(""), states_max=50)
+        search_designs(searched_scenario(SMALL), [design("repaired")], budget_of(""), states_max=50)
     with pytest.raises(NotWhole, match="a module needs a complete search"):
-        search_designs(scenario(SMALL), [design("repaired")], budget_of(""), go_on=lambda *_: False)
+        search_designs(
+            searched_scenario(SMALL), [design("repaired")], budget_of(""), go_on=lambda *_: False
+        )
 
 
 @pytest.mark.parametrize("name", ["no-name.tla", "9.tla", "small.txt", ".tla"])
 def test_a_file_that_no_module_can_be_called_as_is_refused(tmp_path, name):
     with pytest.raises(NotWhole, match="a module's file must have the name of the module"):
-        write(tmp_path / name, scenario(SMALL), [design("repaired")], budget_of(""))
+        write(tmp_path / name, searched_scenario(SMALL), [design("repaired")], budget_of(""))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -328,7 +332,7 @@ class TestTlc:
         self, tmp_path, designs, faults, story
     ):
         asked = [design(each) for each in designs.split()]
-        done = write(tmp_path / "small.tla", scenario(story), asked, budget_of(faults))
+        done = write(tmp_path / "small.tla", searched_scenario(story), asked, budget_of(faults))
         for config, each in zip(done.files[1::2], done.searches, strict=True):
             told = tlc(tmp_path, Path(config).name)
             counted = re.search(r"(\d+) states generated, (\d+) distinct states found", told)

@@ -12,7 +12,7 @@ from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.search.unresolved import Forever
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 
 PENDING = (property_named("no stuck transactions or records"),)
 
@@ -20,7 +20,9 @@ PENDING = (property_named("no stuck transactions or records"),)
 @pytest.fixture(scope="module")
 def searched() -> Search:
     """Return a finished search of a design that leaves records pending."""
-    model = scenario("kip-1289-draft-small-together").model(design("draft-middle"), FaultBudget())
+    model = searched_scenario("kip-1289-draft-small-together").model(
+        design("draft-middle"), FaultBudget()
+    )
     search = Search(model, PENDING)
     assert search.run(Bounds(states_max=2_000)).complete
     return search

@@ -15,7 +15,7 @@ from kipviz.checking.judging.verdicts import (
 from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 
 SMALL = "kip-1289-small"
 
@@ -39,7 +39,7 @@ def test_a_cell_that_breaks_has_a_story_that_the_model_can_play() -> None:
     row = judge(SMALL, "finding-D", FaultBudget(expire_lock=1))
     broken = {cell.asked: len(cell.actions) for cell in row.cells if cell.verdict == BREAKS}
     assert broken == {"atomic": 31, "committed stays": 31, "staged waits": 22}
-    model = scenario(SMALL).model(design("finding-D"), FaultBudget(expire_lock=1))
+    model = searched_scenario(SMALL).model(design("finding-D"), FaultBudget(expire_lock=1))
     world = model.initial()
     for action in row.cell("staged waits").actions:
         world = model.step(world, action).world

@@ -17,14 +17,14 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.applications import shared_consumer_programs as programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.clients.parts import change
 from tests.messages.shares import stages
 from tests.scenarios.story import nodes, play_once
 
-POLLS_ON = scenario("kip-1289-threads-poll-on")
-LATE_THREAD = scenario("kip-1310-late-thread")
+POLLS_ON = searched_scenario("kip-1289-threads-poll-on")
+LATE_THREAD = searched_scenario("kip-1310-late-thread")
 
 RULES = design("repaired").client_rules()
 POLL = programs.POLL

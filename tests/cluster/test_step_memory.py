@@ -8,7 +8,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import NotEnabled
 from kipviz.core.scheduler import Scheduler
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 
 STORIES = (
     "kip-1289-share-commit",
@@ -23,7 +23,7 @@ STORIES = (
 
 def model_of(story: str) -> ClusterModel:
     """A story's cluster with accidents of every kind, under its first design."""
-    known = scenario(story)
+    known = searched_scenario(story)
     return known.model(design(known.designs[0]), profiles.faults("hostile").budget)
 
 
@@ -77,7 +77,7 @@ def test_the_same_run_again_is_all_remembered() -> None:
 
 
 def test_two_steps_in_either_order_lead_to_the_very_same_tables() -> None:
-    other = scenario("kip-1289-two-members").model(design("repaired")).remembering()
+    other = searched_scenario("kip-1289-two-members").model(design("repaired")).remembering()
     world = other.initial()
     one, two = (a for a in other.enabled(world) if a.KIND == "application")
     here = other.step(other.step(world, one).world, two).world
@@ -100,7 +100,7 @@ def test_a_full_memory_begins_anew_and_stays_right(
 
 
 def test_a_cluster_with_a_timed_clock_remembers_no_steps() -> None:
-    known = scenario("kip-1289-share-commit")
+    known = searched_scenario("kip-1289-share-commit")
     spec = known.spec.but(clock=known.spec.clock.but(kind="timed"))
     chosen = design("repaired")
     model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())

@@ -25,7 +25,7 @@ from kipviz.messages.wire.codec import decode, encode
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.scenarios.applications import programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import Beat, play
 from kipviz.studies.review_findings.tallies import DECLARED_PARTITION, DECLARED_TOP
 from tests.brokers.rights_table import NEEDS
@@ -33,11 +33,11 @@ from tests.clients.parts import change
 from tests.messages.shares import stages, staging_response
 from tests.scenarios.story import nodes, play_once
 
-BEATS = scenario("kip-1289-share-commit").beats
+BEATS = searched_scenario("kip-1289-share-commit").beats
 BEGIN, STAGE = BEATS[:4], BEATS[4:6]
 
 STAGING = Call.SEND_SHARE_ACKNOWLEDGEMENTS.value
-STORY = scenario("kip-1289-small")
+STORY = searched_scenario("kip-1289-small")
 TOPIC_IDS = STORY.spec.topic_ids
 
 
@@ -114,7 +114,7 @@ def test_the_application_makes_the_calls_of_the_pseudo_code_in_their_order(under
 @pytest.mark.parametrize("under", ["repaired", "as-written"])
 def test_a_snapshot_needs_a_cluster_that_has_the_kip(under: str) -> None:
     """UnsupportedVersionException, until a new connection tells of the level; a restart asks anew."""
-    rollout = scenario("kip-1289-rollout")
+    rollout = searched_scenario("kip-1289-rollout")
     (app,) = rollout.spec.applications
     # The pseudo code's loop would end here; this one has the catch block of corner case 9.
     goes_on = programs.ABORT_OF_CASE_9.but(then=1)

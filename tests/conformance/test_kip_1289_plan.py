@@ -22,17 +22,17 @@ from kipviz.messages.shares.share_groups import TxnShareAcknowledgeResponse
 from kipviz.properties.atomic import Atomic
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import Beat, follow, play
 from kipviz.studies.review_findings.findings import first_break
 from kipviz.studies.test_plan import chaos, cost
 from tests.scenarios.story import committed_outputs, first_step, nodes, play_once, states_of
 
-BEATS = scenario("kip-1289-share-commit").beats
+BEATS = searched_scenario("kip-1289-share-commit").beats
 BEGIN, STAGE, COMMIT = BEATS[:4], BEATS[4:6], BEATS[6:8]
 
 S = RecordState
-SMALL = scenario("kip-1289-small")
+SMALL = searched_scenario("kip-1289-small")
 
 
 def play_story(name: str, *beats: Beat) -> Trace:
@@ -124,7 +124,7 @@ def test_integration_multi_consumer_behavior_within_a_single_group_during_networ
     None
 ):
     """One member is cut off with staged records; the other one goes on with what is free."""
-    story = scenario("kip-1289-two-members")
+    story = searched_scenario("kip-1289-two-members")
     model = story.model(design("repaired"))
     beats = (
         *BEGIN,
@@ -208,7 +208,7 @@ def test_chaos_every_interleaving_with_one_crash_anywhere() -> None:
 
 @pytest.mark.slow
 def test_chaos_a_crash_breaks_the_text_where_even_the_placement_is_kind_to_it() -> None:
-    together = scenario("kip-1289-small-together")
+    together = searched_scenario("kip-1289-small-together")
     found, _ = first_break(
         together.model(design("finding-E"), budget_of("crash_broker=1")), Atomic()
     )

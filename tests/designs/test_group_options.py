@@ -20,7 +20,7 @@ from kipviz.driving.desk import Desk
 from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offsets
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from tests.clients.parts import member_of
 from tests.messages.offset_fetches import fetch_offset_of, response_of
 
@@ -87,7 +87,7 @@ def test_in_whose_name_a_producer_sends_offsets(under: str, given: tuple[str, in
 
 @pytest.mark.parametrize(("under", "harm"), [("kafka", True), ("kip-447-init-consumer", False)])
 def test_a_producer_that_holds_the_consumer_cannot_be_told_less(under: str, harm: bool) -> None:
-    story = scenario("kip-447-group-id-only")
+    story = searched_scenario("kip-447-group-id-only")
     trace, _ = story.play(design(under))
     assert (trace.observations[0].broken != "") == harm
 
@@ -112,7 +112,7 @@ def test_a_member_is_named_only_where_the_draft_s_gate_is_open(under, level, nam
 
 
 def test_the_gate_is_opened_once_and_its_question_comes_up_where_it_is_closed() -> None:
-    story, chosen = scenario("kip-447-gate"), design("kip-447-init-consumer")
+    story, chosen = searched_scenario("kip-447-gate"), design("kip-447-init-consumer")
     model = story.model(chosen, budget_of("upgrade=2"))
     up = UpgradeFeature("inter_broker_protocol", 1)
     world = model.initial()
@@ -121,12 +121,12 @@ def test_the_gate_is_opened_once_and_its_question_comes_up_where_it_is_closed() 
     assert "goes up once" in str(model.why_not(world, up))
     slot = slot_named("group_metadata_gate")
     assert slot.arises_in(story.spec)
-    assert not slot.arises_in(scenario("kip-447-race").spec)
+    assert not slot.arises_in(searched_scenario("kip-447-race").spec)
     with pytest.raises(BadSpec, match="inter_broker_protocol must be 0"):
         check(story.spec.but(inter_broker_protocol=2))
 
 
 @pytest.mark.parametrize(("under", "harm"), [("kip-447-group-id", False), ("kafka", True)])
 def test_an_old_consumer_is_protected_by_the_draft_and_not_by_what_was_shipped(under, harm) -> None:
-    trace, _ = scenario("kip-447-old-consumer").play(design(under))
+    trace, _ = searched_scenario("kip-447-old-consumer").play(design(under))
     assert (trace.observations[0].broken != "") == harm

@@ -13,7 +13,7 @@ from kipviz.designs.design import slot_named
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from tests.scenarios.story import nodes, play_once
 
 HERE = "__consumer_offsets-7"
@@ -44,8 +44,8 @@ def test_a_name_beside_the_id_takes_away_what_the_id_protects_from(under, error,
 
 def test_the_question_comes_up_where_a_topic_is_made_again_under_its_name() -> None:
     slot = slot_named("name_beside_id")
-    assert slot.arises_in(scenario("kip-1319-remade").spec)
-    assert not slot.arises_in(scenario("kip-447-race").spec)
+    assert slot.arises_in(searched_scenario("kip-1319-remade").spec)
+    assert not slot.arises_in(searched_scenario("kip-447-race").spec)
     (difference,) = design(NAMES_TOO).differs_from(design("kafka"))
     assert difference == ("name_beside_id", "names_too", "ids_alone")
 
@@ -87,6 +87,6 @@ def test_where_an_id_is_missing_the_version_before_the_one_with_ids_is_spoken() 
 
 
 def test_ids_come_with_version_6_or_7() -> None:
-    spec = scenario(TWO).spec
+    spec = searched_scenario(TWO).spec
     with pytest.raises(BadSpec, match="TxnOffsetCommit has topic ids from version 6 or 7, not 8"):
         check(spec.but(topic_ids_from=8))

@@ -19,14 +19,14 @@ from kipviz.checking.single_run.seeded_run import Task, model_of, moments
 from kipviz.checking.single_run.shrink import saving, shrink
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 
 SEEDED = Task("kip-1289-two-members", "finding-D", "rough", 3)
 
 
 def search_all(folder: Path) -> list[str]:
     """A search, one with both reductions, a file, a minimal story and a table of rules."""
-    small, two = scenario("kip-1289-small"), scenario("kip-1289-small-two")
+    small, two = searched_scenario("kip-1289-small"), searched_scenario("kip-1289-small-two")
     model = small.model(design("finding-D"), budget_of("expire_lock=1"))
     found = Search(model).run()
     lines = [found.sentence, fingerprint(found.counterexamples).hex()]

@@ -20,7 +20,7 @@ from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import permalink
 from kipviz.core.serialization import serialize
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import scenario, searched_scenario
 from kipviz.widgets.lab import open_run, save
 
 PLACE = Path(__file__).parent / "corpus"
@@ -134,7 +134,7 @@ def stories() -> None:
 
 def searches() -> None:
     """An unfinished search, and a world as bytes."""
-    story = scenario("kip-890-small")
+    story = searched_scenario("kip-890-small")
     search = Search(story.model(design(story.designs[0])))
     search.run(Bounds(states_max=60))
     saved_search.save(search, PLACE / "kip-890-small.search")

@@ -30,7 +30,7 @@ from kipviz.designs.options.options import UnknownDesign
 from kipviz.lessons.goals import UnknownGoal
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.documents.read import read_story
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
 from kipviz.scenarios.script import ScriptError
 from kipviz.scenarios.setting_changes import BadChange, apply_changes
@@ -234,7 +234,7 @@ def _spec(dice: random.Random) -> bytes:
 def _read_spec(data: bytes, _: Path) -> object:
     told = json.loads(data)
     told = told if isinstance(told, dict) else {}
-    story = scenario("kip-1289-small")
+    story = searched_scenario("kip-1289-small")
     spec = loosely(ClusterSpec, told.get("spec", {}))
     if not isinstance(spec, ClusterSpec):
         return None
@@ -342,7 +342,7 @@ def _search(dice: random.Random) -> bytes:
 def _read_search(data: bytes, folder: Path) -> object:
     path = folder / "a.search"
     path.write_bytes(data)
-    story = scenario(SEARCHED)
+    story = searched_scenario(SEARCHED)
     return saved_search.load(path, story.model(design(story.designs[0])))
 
 

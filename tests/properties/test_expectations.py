@@ -27,7 +27,7 @@ from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.properties.expectations import EXPECTATIONS, AbortIsNoFailure, Expectation
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.studies.review_findings.findings import first_break
 from tests.messages.shares import fetches
 from tests.properties.history import WORLD
@@ -94,7 +94,7 @@ def test_an_expectation_is_found_by_name_and_not_asked_of_every_search(prop: Exp
 def test_the_repaired_design_does_what_an_application_may_expect(
     story: str, faults: str, name: str
 ) -> None:
-    model = scenario(story).model(design("repaired"), budget_of(faults))
+    model = searched_scenario(story).model(design("repaired"), budget_of(faults))
     found, explored = first_break(model, property_named(name))
     assert found is None
     assert explored.complete

@@ -34,7 +34,7 @@ from kipviz.properties.invariants import PROMISES
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.transaction_state import TransactionState
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import play
 from tests.properties.history import WORLD, after, decision, output
 from tests.properties.hostile import broken_in
@@ -301,7 +301,7 @@ def test_a_batch_that_joins_the_transaction_after_its_own_breaks_its_promise() -
     ],
 )
 def test_transactions_of_one_epoch_are_told_apart(story, under, broken):
-    played_story = scenario(story)
+    played_story = searched_scenario(story)
     model = played_story.model(design(under))
     trace, _ = play(Trace.start(model, PROMISES), model, played_story.beats)
     pairs = zip(trace.observers, trace.observations, strict=True)

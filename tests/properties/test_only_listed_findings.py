@@ -16,7 +16,7 @@ from kipviz.designs.catalogue import CATALOGUE, FINDINGS, KAFKA, REPAIRED, desig
 from kipviz.designs.design import Design, slot_named
 from kipviz.properties.invariants import PROMISES
 from kipviz.scenarios.applications.program_faults import blame_for_harm
-from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.scenarios.library import LIBRARY, searched_scenario
 from kipviz.studies.review_findings.kip_1289_findings import FINDINGS as REVIEW
 from tests.properties.hostile import MISUSED, broken_in, each_once, playable, staging_stories
 
@@ -121,7 +121,7 @@ def list_pending(story: str) -> set[str]:
     A prepared transaction has no time limit: a writer that was fenced by a late copy of its own
     InitProducerId leaves it to whoever starts the process again (KIP-939).
     """
-    members = scenario(story).spec.members
+    members = searched_scenario(story).spec.members
     return {STUCK} if any(each.two_phase_commit for each in members) else set()
 
 
@@ -131,7 +131,7 @@ def find_unlisted(
     """The breaks under a design that no listed finding says and no program causes by itself."""
     found = []
     for story in stories:
-        spec = scenario(story).spec
+        spec = searched_scenario(story).spec
         for seed in seeds:
             broken = broken_in(Task(story, under.name, "hostile", seed))
             found += [

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.checking.search.search_result import Bounds
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.spark.search import search
 
 
@@ -21,6 +21,6 @@ from kipviz.spark.search import search
 def test_a_bound_of_one_process_is_refused_before_spark_is_started(
     bounds: Bounds, advice: str
 ) -> None:
-    model = scenario("kip-1289-small").model(design("repaired"))
+    model = searched_scenario("kip-1289-small").model(design("repaired"))
     with pytest.raises(ValueError, match=advice):
         search(model, bounds)

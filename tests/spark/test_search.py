@@ -23,7 +23,7 @@ from kipviz.core.serialization import NotAValue
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.spark import search as on_spark
 from kipviz.spark.saved.saved_levels import KeptLevels
 from kipviz.spark.search import search
@@ -38,7 +38,7 @@ spark_test = pytest.mark.spark
 
 
 def small(space):
-    return scenario("kip-1289-small").model(design(space.design), budget_of(space.faults))
+    return searched_scenario("kip-1289-small").model(design(space.design), budget_of(space.faults))
 
 
 class Agreed:

@@ -11,7 +11,7 @@ from kipviz.checking.judging.verdicts import EVERY_PROPERTY
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.permalink import open_link
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.studies.kip_claims.claims import CLAIMS, judge_claims
 from kipviz.studies.kip_claims.texts import judged_texts
 from kipviz.views.reports.ledger_of_texts import ledger_of_texts
@@ -26,7 +26,7 @@ def test_every_claim_names_a_property_a_clause_and_designs_that_can_be_searched(
         assert claim.property in names
         assert claim.clause.startswith("KIP-")
         for name in claim.under:
-            scenario(claim.scenario).model(design(name), budget_of(claim.faults))
+            searched_scenario(claim.scenario).model(design(name), budget_of(claim.faults))
 
 
 def test_a_claim_that_was_searched_only_in_part_does_not_hold() -> None:

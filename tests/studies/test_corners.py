@@ -13,7 +13,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, RecordsMoved
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge, offsets_of
 from kipviz.messages.transactions.transactions import WriteTxnMarkers
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.studies.kip_claims.corners import (
     CORNERS,
     DESIGNS,
@@ -98,7 +98,7 @@ def test_what_breaks_the_case_of_the_duplicate_is_the_markers_epoch_and_not_the_
     assert (alone.design, alone.holds, without.holds) == ("finding-I", NO, YES)
     assert alone.pending.endswith("(for ever)")
     assert "ACQUIRED → TX_PENDING → ACKNOWLEDGED" in without.happens
-    trace, _ = scenario("kip-1289-corner-5").play(design(without.design))
+    trace, _ = searched_scenario("kip-1289-corner-5").play(design(without.design))
     sent = [
         event.message
         for number in trace.line
@@ -121,7 +121,7 @@ def test_a_call_that_is_refused_in_its_middle_was_looked_at_whole_and_nothing_of
         return checks
 
     monkeypatch.setattr(acknowledgement_checks, "stage_checks", spy)
-    trace, _ = scenario("kip-1289-corner-11").play(REPAIRED)
+    trace, _ = searched_scenario("kip-1289-corner-11").play(REPAIRED)
     held = {100: "ACQUIRED", 101: "AVAILABLE", 102: "ACQUIRED"}
     assert asked == [(held, (100, 101, 102), Errors.INVALID_RECORD_STATE)]
     states = {
@@ -144,7 +144,7 @@ def test_a_call_that_is_refused_in_its_middle_was_looked_at_whole_and_nothing_of
 def test_a_call_is_refused_whole_only_where_it_is_refused_and_nothing_of_it_is_staged(
     story: str, refused: bool
 ) -> None:
-    trace, _ = scenario(story).play(REPAIRED)
+    trace, _ = searched_scenario(story).play(REPAIRED)
     events = tuple(event for number in trace.line for event in trace.node(number).events)
     assert refused_whole(trace, events) is refused
 

@@ -11,7 +11,7 @@ from kipviz.checking.judging.verdicts import judge, property_named
 from kipviz.checking.search.search_result import Bounds
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN, HOLDS
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.counting import databases
 from kipviz.studies.counting.databases import APART, HASTY, PROMPT, run
@@ -26,7 +26,7 @@ PROMISES = ("stores agree", "atomic", "no stuck transactions or records")
 
 @pytest.mark.parametrize("schedule", [PROMPT, HASTY])
 def test_a_run_ends_with_the_record_in_all_three_places(schedule: str) -> None:
-    trace = run(scenario(APART).model(design("repaired")), schedule)
+    trace = run(searched_scenario(APART).model(design("repaired")), schedule)
     assert committed_outputs(trace.world) == {"src-0@100": 1}
     app = trace.world.applications["app-1"]
     assert app.others["database"].rows == ("src-0@100",)

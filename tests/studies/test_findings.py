@@ -18,7 +18,7 @@ from kipviz.command.searches.study import HEAD
 from kipviz.designs.catalogue import FINDINGS as DESIGNS
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.studies.review_findings.findings import (
     BREAKS,
     BREAKS_PLAYED,
@@ -105,7 +105,7 @@ def test_a_finding_says_what_the_text_says_what_is_the_matter_and_how_it_is_show
             assert each.because
         if each.promise:
             property_named(each.promise)
-            scenario(each.scenario).model(design(each.design), budget_of(each.faults))
+            searched_scenario(each.scenario).model(design(each.design), budget_of(each.faults))
 
 
 def test_a_design_named_for_a_finding_is_used_by_that_finding() -> None:
@@ -171,7 +171,7 @@ def test_the_shortest_run_of_a_finding_is_as_long_as_pinned(name: str) -> None:
     ids=[f.name for f in SEARCHED],
 )
 def test_the_repaired_design_keeps_what_each_finding_breaks(each: Finding) -> None:
-    model = scenario(each.scenario).model(REPAIRED, budget_of(each.faults))
+    model = searched_scenario(each.scenario).model(REPAIRED, budget_of(each.faults))
     found, explored = first_break(model, property_named(each.promise))
     assert found is None
     assert explored.complete

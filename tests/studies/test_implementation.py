@@ -17,7 +17,7 @@ from kipviz.properties.verdict import BROKEN
 from kipviz.properties.written_once import WrittenOnce
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.studies.draft_implementation import implementation
 from kipviz.studies.draft_implementation.implementation import (
     ACKS,
@@ -100,7 +100,7 @@ def test_every_set_smaller_than_the_repair_breaks_when_it_is_searched_itself() -
     found = repair(case)
     assert found.decided
     assert found.slots == ("outcome_join", "vote_form")
-    chosen, spec = design(case.design), scenario(APART).spec
+    chosen, spec = design(case.design), searched_scenario(APART).spec
     differ = [s for s, _, _ in chosen.differs_from(REPAIRED) if slot_named(s).arises_in(spec)]
     assert found.smaller == len(differ)
     for slot in differ:
@@ -281,7 +281,7 @@ def test_a_second_committed_output_and_an_aborted_one_of_an_acknowledged_record_
 
 
 def test_an_archived_record_is_lost_once_nobody_can_write_it_any_more() -> None:
-    story = scenario("kip-1289-draft-small")
+    story = searched_scenario("kip-1289-draft-small")
     world = story.model(design(LATE)).initial()
     app = world.applications["app-1"].but(records=(FetchedRecord("src-0", 100, "a", 2),))
     in_hand = world.but(applications=world.applications.set("app-1", app))

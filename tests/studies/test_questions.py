@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.studies.library import STUDIES
 from kipviz.studies.review_findings.reviews import finding
 
@@ -33,7 +33,7 @@ def test_a_row_has_the_study_s_own_question_and_command_and_places_that_there_ar
     assert command == f"`kipviz study {name}`"
     assert rivals
     for story in re.findall(r"kip-\d+[-a-z0-9]+", where):
-        assert scenario(story).name == story
+        assert searched_scenario(story).name == story
     for number in re.findall(r"notebook (\d+)", where):
         assert list((ROOT / "notebooks").glob(f"{number}-*.ipynb")), number
     for named in re.findall(r"finding (\w+)", where):

@@ -8,7 +8,7 @@ import pytest
 
 from kipviz.checking.single_run.permalink import open_link
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.studies.review_findings.findings import NOT_BROKEN, Finding, show_finding
 from kipviz.studies.review_findings.reviews import REVIEWS, finding, reviews_of
 from kipviz.views.reports.review import link_of
@@ -110,7 +110,7 @@ def test_a_finding_has_a_place_an_opponent_and_one_way_to_be_shown(each: Finding
     ways = (bool(each.promise), each.look is not None, each.counting is not None)
     assert sum(ways) + bool(each.because) == 1
     if each.promise or each.look:
-        assert scenario(each.scenario)
+        assert searched_scenario(each.scenario)
         assert design(each.design)
 
 

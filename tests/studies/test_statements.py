@@ -9,7 +9,7 @@ import pytest
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import BREAKS, property_named
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.studies.kip_claims.statements import (
     CONTRADICTED,
     HOLDS,
@@ -72,7 +72,7 @@ def test_a_claim_is_judged_in_one_way_by_things_that_there_are(text: Text, each:
     if each.property:
         property_named(each.property)
     if each.property or each.look is not None:
-        scenario(each.scenario).model(design(each.design), budget_of(each.faults))
+        searched_scenario(each.scenario).model(design(each.design), budget_of(each.faults))
 
 
 def test_every_claim_of_a_text_is_said_once_in_its_section() -> None:

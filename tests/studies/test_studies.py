@@ -10,7 +10,7 @@ from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.runs import judge_to_the_end
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.studies.library import STUDIES, UnknownStudy, study
 from kipviz.studies.study import (
     Answer,
@@ -169,7 +169,9 @@ def test_a_study_can_be_asked(asked: Study) -> None:
     assert set(asked.properties) <= names
     for rival in asked.rivals:
         where = rival.scenario or asked.scenario
-        scenario(where).model(design(rival.design), budget_of(rival.faults or asked.faults))
+        searched_scenario(where).model(
+            design(rival.design), budget_of(rival.faults or asked.faults)
+        )
     ways = [asked.counting is not None, asked.parts is not None, bool(asked.rivals)]
     assert sum(ways) == 1 or (asked.timing is not None and not any(ways))
     assert len({(r.design, r.scenario, r.faults) for r in asked.rivals}) == len(asked.rivals)

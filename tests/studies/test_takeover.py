@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import at_levels
 from kipviz.studies.timed.takeover import RIVALS, SESSIONS_MS, TakenOver, run_takeover, takeover
 
@@ -37,7 +37,7 @@ def test_with_todays_session_time_out_the_shorter_default_saves_a_quarter_of_a_m
 
 def test_the_time_limit_of_who_leaves_it_as_it_is_is_that_of_the_design() -> None:
     """Second draft: "Shrink transactional.timeout". Who configures a limit keeps it."""
-    spec = scenario("kip-447-race").spec
+    spec = searched_scenario("kip-447-race").spec
     ours = spec.applications[0].but(transaction_timeout_ms=30_000)
     spec = spec.but(applications=(ours, *spec.applications[1:]))
     limits = {

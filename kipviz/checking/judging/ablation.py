@@ -34,7 +34,7 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design, slot_named
 from kipviz.designs.options.options import KAFKAS_OWN, SLOTS
 from kipviz.properties.verdict import Property
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 
 RULES: tuple[str, ...] = tuple(slot.name for slot in SLOTS if slot.finding == KAFKAS_OWN)
 BUDGETS = ("", "expire_lock=1", "time_out=1", "lose_connection=1")
@@ -156,7 +156,7 @@ class _Work:
     def __init__(
         self, scenario: str, bounds: Bounds, progress: Told | None, runs: int, profile: str
     ) -> None:
-        self._scenario = scenario_named(scenario)
+        self._scenario = searched_scenario(scenario)
         self._bounds = bounds
         self._progress = progress
         self._runs = runs

@@ -26,7 +26,7 @@ from kipviz.messages.events import MessageDelivered, MessageSent
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions.transactions import WriteTxnMarkersResponse
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 
 Rule = tuple[str, str, str]
 ANY = ""
@@ -98,7 +98,7 @@ class Coverage:
 
     def _watch_model(self, task: Task) -> ClusterModel:
         """Return the task's model with slots that report each question."""
-        story, chosen = scenario(task.scenario), design(task.design)
+        story, chosen = searched_scenario(task.scenario), design(task.design)
         known = story.model(chosen, profiles.faults(task.faults).budget)
         return ClusterModel(
             known.spec,

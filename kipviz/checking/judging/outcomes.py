@@ -30,6 +30,7 @@ from kipviz.properties.verdict import HOLDS, Finding, States
 from kipviz.records.record_name import name_record, place_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 
 CUT = "cut off"
 DONE = "done"  # before the share-partition's start offset
@@ -81,7 +82,7 @@ class Outcomes(Value, frozen=True):
         if group.task is not None:
             return runs.replay(group.task)
         story, chosen = scenario_named(self.scenario), design_named(self.design)
-        return runs.follow(story, chosen, self.budget, group.actions)
+        return runs.follow_found(story, chosen, self.budget, group.actions)
 
 
 class Tally(Part, frozen=True):
@@ -197,7 +198,7 @@ def group_interleavings(
     Raises:
         ValueError: if scenario or design is unknown, or the design lacks what the scenario needs.
     """
-    model = scenario_named(scenario).model(design_named(design), budget)
+    model = searched_scenario(scenario).model(design_named(design), budget)
     finals, explored = endings(model, bounds, progress)
     groups = [
         Group(ended, times, len(actions), None, actions)

@@ -26,7 +26,7 @@ from kipviz.checking.judging.verdicts import (
     property_named,
 )
 from kipviz.checking.search.search_result import Bounds
-from kipviz.checking.single_run.runs import Judgement, Run, follow
+from kipviz.checking.single_run.runs import Judgement, Run, follow_found
 from kipviz.checking.single_run.runs import judge as judge_run
 from kipviz.checking.single_run.saving_decisions import under
 from kipviz.checking.single_run.violation import Breaking, breaking
@@ -37,6 +37,7 @@ from kipviz.designs.design import Design, slot_named
 from kipviz.designs.options.options import SLOTS
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 
 STATES_MAX = 30_000
 DECISIONS_MAX = 3
@@ -79,7 +80,7 @@ class RepairQuestion(Value, frozen=True):
         Raises:
             ValueError: if the scenario or a design is unknown.
         """
-        spec = scenario_named(self.scenario).spec
+        spec = searched_scenario(self.scenario).spec
         design, others = design_named(self.design), tuple(map(design_named, self.others))
         found: list[str] = []
         for slot in SLOTS:
@@ -257,7 +258,7 @@ def _attempt(chosen: tuple[str, ...], candidate: Design, judged: DesignVerdicts)
     for cell in judged.cells:
         if cell.fails:
             scenario = scenario_named(judged.scenario)
-            run = follow(scenario, candidate, judged.budget, cell.actions)
+            run = follow_found(scenario, candidate, judged.budget, cell.actions)
             steps = len(cell.actions)
             return Attempt(
                 chosen, candidate.name, BREAKS, explored.states, "", cell.asked, steps, run

@@ -105,7 +105,7 @@ def draw_run(seed: int, designs: tuple[str, ...] = DESIGNS) -> Drawn:
     stories = tuple(story for story in LIBRARY if story.name not in GIVES_UP)
     first = dice.number("story", len(stories))
     for at in range(len(stories)):
-        story = stories[(first + at) % len(stories)]
+        story = stories[(first + at) % len(stories)].searched
         budget = _budget(dice, story.spec)
         try:
             story.model(chosen, budget)

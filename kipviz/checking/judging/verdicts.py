@@ -21,7 +21,7 @@ from kipviz.properties.expectations import EXPECTATIONS
 from kipviz.properties.invariants import PROMISES
 from kipviz.properties.verdict import Property
 from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blame_for_harm
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 
 HOLDS = "holds"
@@ -134,7 +134,7 @@ def judge(
         ValueError: if scenario or design is unknown, or the design lacks what the scenario needs.
     """
     chosen = design_named(design)
-    model = scenario_named(scenario).model(chosen, budget)
+    model = searched_scenario(scenario).model(chosen, budget)
     explored = Search(model, properties).run(bounds, progress)
     return DesignVerdicts(
         scenario,

@@ -51,7 +51,7 @@ from kipviz.designs.slot import UnknownDesign
 from kipviz.scenarios.library import carried, changed_since, document_of
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, at_levels
 from kipviz.scenarios.script import Chapter
-from kipviz.scenarios.setting_changes import under
+from kipviz.scenarios.setting_changes import settings_of_search, under
 
 _actions = ActionReader(ClusterAction)
 
@@ -183,6 +183,12 @@ def open_link(text: str) -> Run:
     link = read(text)
     scenario, model, head = _open_head(link.head)
     replay = _Replay(model, link)
+    if replay.changes:
+        # Stories were once stepped on the cluster on which searches run: such a link opens there.
+        older = _open_head(link.head, searched=True)
+        again = _Replay(older[1], link)
+        if not again.changes:
+            (scenario, model, head), replay = older, again
     changes = replay.changes
     if head.kafka != model.spec.kafka_version:
         changes.insert(
@@ -208,11 +214,14 @@ def open_link(text: str) -> Run:
     )
 
 
-def _open_head(text: str) -> tuple[Scenario, ClusterModel, Head]:
+def _open_head(text: str, *, searched: bool = False) -> tuple[Scenario, ClusterModel, Head]:
+    """Return what a link's head names, or the same with the cluster on which searches run."""
     try:
         head = read_head(text)
         design = design_named(head.design)
         story = carried(head.scenario, head.story)
+        if searched:
+            head = head.but(settings=(*settings_of_search(story), *head.settings))
         scenario = under(story, design, head.settings)
         budget = None if head.budget == OWN else budget_of(head.budget)
         model = scenario.model(design, budget)

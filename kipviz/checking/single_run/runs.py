@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -41,7 +41,12 @@ from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, properties_of
 from kipviz.scenarios.script import Chapter
 from kipviz.scenarios.served_scenario import ServedScenario
-from kipviz.scenarios.setting_changes import apply_changes, under
+from kipviz.scenarios.setting_changes import (
+    apply_changes,
+    change_story,
+    settings_of_search,
+    under,
+)
 
 
 class KeptLine(Value, frozen=True):
@@ -182,6 +187,22 @@ def play(scenario: str, design: str | None = None) -> Run:
     return Run(story, chosen, story.model(chosen), trace.first(), chapters)
 
 
+def play_searched(scenario: str, design: str | None = None) -> Run:
+    """Play a scenario's story on the cluster on which searches run.
+
+    Raises:
+        UnknownScenario: if there is no such scenario.
+        UnknownDesign: if there is no such design.
+        Unplayable: if the design lacks what the story needs.
+        ScriptError: if the design makes a part of the story impossible.
+    """
+    story = scenario_named(scenario)
+    chosen = design_named(story.designs[0] if design is None else design)
+    trace, chapters = story.searched.play(chosen)
+    model, settings = story.searched.model(chosen), settings_of_search(story)
+    return Run(story.searched, chosen, model, trace.first(), chapters, settings=settings)
+
+
 def replay(task: Task) -> Run:
     """Repeat a campaign's run as a trace; a run that ends in an error is kept up to there.
 
@@ -201,7 +222,9 @@ def replay(task: Task) -> Run:
     for action in actions:
         trace = trace.take(action)
     scenario, design = scenario_named(task.scenario), design_named(task.design)
-    return Run(scenario, design, model, trace.first(), (), task, error)
+    settings = settings_of_search(scenario)
+    first = trace.first()
+    return Run(scenario.searched, design, model, first, (), task, error, settings=settings)
 
 
 def follow(
@@ -219,13 +242,28 @@ def follow(
         NotEnabled: if one of them is not possible at its step.
         BadChange: if a setting is unknown, or cannot have that value.
     """
-    spec, design = apply_changes(scenario.spec, design, settings)
-    scenario = scenario.but(spec=spec)
+    scenario, design = change_story(scenario, design, settings)
     model = scenario.model(design, raise_budget(budget, actions))
     trace = Trace.start(model, PROPERTIES)
     for action in actions:
         trace = trace.take(action)
     return Run(scenario, design, model, trace.first(), settings=settings)
+
+
+def follow_found(
+    scenario: Scenario,
+    design: Design,
+    budget: FaultBudget,
+    actions: tuple[ClusterAction, ...],
+    settings: tuple[str, ...] = (),
+) -> Run:
+    """Take the actions that a search found, on the cluster on which it searched; `settings` are those of the search.
+
+    Raises:
+        NotEnabled: if one of them is not possible at its step.
+        BadChange: if a setting is unknown, or cannot have that value.
+    """
+    return follow(scenario, design, budget, actions, (*settings_of_search(scenario), *settings))
 
 
 def again(run: Run, changes: tuple[str, ...]) -> Run:
@@ -236,7 +274,7 @@ def again(run: Run, changes: tuple[str, ...]) -> Run:
         UnknownDesign: if a slot has no such option.
         Unplayable: if the scenario cannot be played with these settings.
     """
-    spec, design = apply_changes(run.model.spec, run.design, changes)
+    spec, design = apply_changes(run.model.spec, run.design, changes, run.scenario.stated)
     scenario = run.scenario.but(spec=spec.but(budget=run.scenario.spec.budget))
     if isinstance(scenario, ServedScenario):
         scenario = scenario.but(lines=())  # they belong to steps of the original run
@@ -341,13 +379,12 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
         TraceFileError: if the file cannot be read, is no complete trace file of this format, or names an unknown
             scenario or design.
     """
-    opened: list[tuple[Scenario, Design, ClusterModel, Origin]] = []
-
-    def open_model(said: dict[str, Any]) -> ClusterModel:
-        opened.append(open_header(path, said))
-        return opened[0][2]
-
-    loaded = tracefile.load(path, open_model, properties_of, recover=recover)
+    opened, loaded = _load_trees(path, recover=recover)
+    if loaded.changes:
+        # Stories were once stepped on the cluster on which searches run: such a run opens there.
+        older = _load_trees(path, recover=recover, searched=True)
+        if not older[1].changes:
+            opened, loaded = older
     scenario, design, model, origin = opened[0]
     since = changed_since(origin.story, lambda story: under(story, design, origin.settings))
     changes = [*since, *(change.sentence for change in loaded.changes)]
@@ -398,6 +435,22 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
     )
 
 
+Opened: TypeAlias = tuple[Scenario, Design, ClusterModel, Origin]
+
+
+def _load_trees(
+    path: str | os.PathLike[str], *, recover: bool, searched: bool = False
+) -> tuple[list[Opened], Loaded]:
+    """Read a file's trees and replay them, on the clusters that their headers name or on those that are searched."""
+    opened: list[Opened] = []
+
+    def open_model(said: dict[str, Any]) -> ClusterModel:
+        opened.append(open_header(path, said, searched=searched))
+        return opened[-1][2]
+
+    return opened, tracefile.load(path, open_model, properties_of, recover=recover)
+
+
 def _kept_nodes(loaded: Loaded) -> tuple[dict[int, int], list[dict[int, int]]]:
     """Map the trees and nodes of a file to the numbers that they have now."""
     nodes: list[dict[int, int]] = [{} for _ in loaded.trees]
@@ -439,9 +492,9 @@ def _lines(
 
 
 def open_header(
-    path: str | os.PathLike[str], said: dict[str, Any]
-) -> tuple[Scenario, Design, ClusterModel, Origin]:
-    """Return the cluster that a file's header describes.
+    path: str | os.PathLike[str], said: dict[str, Any], *, searched: bool = False
+) -> Opened:
+    """Return the cluster that a file's header describes, or the same as it is searched.
 
     Raises:
         TraceFileError: if it describes none.
@@ -452,6 +505,9 @@ def open_header(
             scenario: Scenario = served_scenario.read(origin.served, origin.design)
         else:
             scenario = carried(origin.scenario, origin.story)
+            if searched:
+                settings = (*settings_of_search(scenario), *origin.settings)
+                origin = msgspec.structs.replace(origin, settings=settings)
         design = design_named(origin.design)
         scenario = under(scenario, design, origin.settings)
         model = scenario.model(design, FaultBudget(**origin.budget))

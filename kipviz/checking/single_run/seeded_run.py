@@ -37,7 +37,7 @@ from kipviz.records.record_name import place_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blame_for_harm
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import scenario, searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 
 # The kinds of actions that a run still has to do by itself; without any of them only faults are possible.
@@ -157,7 +157,7 @@ def model_of(task: Task) -> ClusterModel:
         if len(_MODELS) >= MODELS_MAX:
             _MODELS.clear()
         calm = chosen.spec.clock.timed  # a timed clock makes its own pauses
-        model = chosen.model(by, budget.but(pause=0) if calm else budget)
+        model = chosen.searched.model(by, budget.but(pause=0) if calm else budget)
         known = _MODELS[names] = (chosen, by, model.remembering())
     return known[2]
 
@@ -175,7 +175,7 @@ def replay_model(task: Task, actions: tuple[ClusterAction, ...]) -> ClusterModel
     """Return a model in which a task's run can be stepped: its budget allows the timers that expired by themselves."""
     model = model_of(task)
     budget = raise_budget(model.spec.budget, actions)
-    return scenario(task.scenario).model(design(task.design), budget)
+    return searched_scenario(task.scenario).model(design(task.design), budget)
 
 
 def _dice(task: Task) -> Scheduler:

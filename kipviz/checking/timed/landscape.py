@@ -30,8 +30,9 @@ from kipviz.designs.design import Design
 from kipviz.messages.events import TransactionDecided
 from kipviz.properties.verdict import HOLDS, Finding
 from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.scenarios.setting_changes import apply_changes
+from kipviz.scenarios.setting_changes import change_story
 
 SCENARIO = "kip-1289-small"
 SO_FAR, NEVER_COMMITS = "nothing so far", "never commits"
@@ -66,7 +67,7 @@ class LandscapeQuestion(Value, frozen=True):
 
     def settings(self, down: int, across: int) -> tuple[str, ...]:
         """Return the changes to the scenario's cluster for one cell; those of the axes come last."""
-        spec = scenario_named(self.scenario).spec
+        spec = searched_scenario(self.scenario).spec
         return (
             "clock=timed",
             "delay_max_ms=0",
@@ -144,7 +145,7 @@ class Landscape(Value, frozen=True):
             raise LookupError(f"nothing breaks there: {spot.words}")
         example = min(spot.explored.counterexamples, key=lambda c: len(c.actions))
         asked = self.question
-        run = runs.follow(
+        run = runs.follow_found(
             scenario_named(asked.scenario),
             design_named(design),
             budget_of(asked.faults),
@@ -230,9 +231,10 @@ def landscape(
 def _model(
     question: LandscapeQuestion, design: Design, budget: FaultBudget, down: int, across: int
 ) -> ClusterModel:
-    story = scenario_named(question.scenario)
-    spec, under = apply_changes(story.spec, design, question.settings(down, across))
-    return story.but(spec=spec).model(under, budget)
+    story, under = change_story(
+        searched_scenario(question.scenario), design, question.settings(down, across)
+    )
+    return story.model(under, budget)
 
 
 def check(question: LandscapeQuestion) -> None:
@@ -256,9 +258,10 @@ def check(question: LandscapeQuestion) -> None:
         raise BadLandscape("name at least one design")
     designs = [design_named(name) for name in question.designs]
     first = question.down.values[0], question.across.values[0]
-    story = scenario_named(question.scenario)
-    spec, _ = apply_changes(story.spec, designs[0], question.settings(*first))
-    _check_difference(question, spec.but(budget=budget_of(question.faults)))
+    story, _ = change_story(
+        searched_scenario(question.scenario), designs[0], question.settings(*first)
+    )
+    _check_difference(question, story.spec.but(budget=budget_of(question.faults)))
 
 
 def _check_difference(question: LandscapeQuestion, spec: ClusterSpec) -> None:

@@ -19,7 +19,7 @@ from kipviz.core.table import Table
 from kipviz.designs.design import Design
 from kipviz.properties.verdict import Property, States
 from kipviz.scenarios.scenario import Scenario
-from kipviz.scenarios.setting_changes import apply_changes
+from kipviz.scenarios.setting_changes import change_story
 
 # The position of a value in a world: the field, and its key if the field is a table. A property is ("promise", its
 # name).
@@ -109,8 +109,8 @@ def search_designs(
     """
     gathered = _Gathered()
     for design in designs:
-        spec, under = apply_changes(scenario.spec, design, tuple(settings))
-        model = scenario.but(spec=spec).model(under, budget)
+        story, under = change_story(scenario.searched, design, tuple(settings))
+        model = story.model(under, budget)
         listener = Listener()
         search = Search(listener.model(model, under), remembers=False)
         found = search.run(Bounds(states_max=states_max), go_on)

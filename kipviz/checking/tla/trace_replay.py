@@ -26,6 +26,7 @@ from kipviz.core.outside.printable import escape_line
 from kipviz.core.outside.suggestions import nearest
 from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.scenarios.library import carried
+from kipviz.scenarios.setting_changes import settings_of_search
 
 LISTED_MAX = 8
 _HEAD_MAX = 1 << 20
@@ -61,9 +62,13 @@ def load(
     del under
     story = carried(origin.scenario, origin.story)
     run_budget = FaultBudget(**origin.budget)
-    start = runs.follow(story, chosen, run_budget, (), origin.settings)
+    ours = (
+        module is None and trace.origin is not None
+    )  # a run's own document has all of its settings
+    settings = (*(() if ours else settings_of_search(story)), *origin.settings)
+    start = runs.follow(story, chosen, run_budget, (), settings)
     actions = _actions(name, trace, with_timers_at_rest(start.model))
-    run = runs.follow(story, chosen, run_budget, actions, origin.settings)
+    run = runs.follow(story, chosen, run_budget, actions, settings)
     return msgspec.structs.replace(
         run, trace=run.trace.last(), changes=_changes(trace, run) if trace.origin else ()
     )

@@ -1,7 +1,7 @@
 """The two profiles of how much of Kafka a cluster leaves out; `simplifications` has the rows.
 
     kafka-defaults    unset fields are as in Kafka; every new spec starts so
-    small             fewer states: the stories and the searches use it
+    small             fewer states: the searches use it
 
 A spec holds values and no profile's name. Its profile is derived from its values (`profile_of`), so that the name
 always fits the cluster.
@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster.specs.simplifications import (
+    CHOSEN,
     OF_APPLICATIONS,
     OF_BROKERS,
     OF_CLUSTERS,
@@ -23,6 +24,8 @@ from kipviz.cluster.specs.simplifications import (
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 from kipviz.core.outside.suggestions import unknown
 from kipviz.core.values import Value
+
+_FIELDS = tuple(row.field for row in OF_APPLICATIONS)
 
 
 class UnknownProfile(ValueError):
@@ -74,10 +77,16 @@ class Profile(Value, frozen=True):
         rows = ((row.field, *row.values) for row in OF_BROKERS)
         return settings.but(**dict(self._changes(rows, settings, said)))
 
-    def of_cluster(self, spec: ClusterSpec) -> ClusterSpec:
-        """Return a cluster and its applications with this profile's values in place of the other one's."""
-        apps = tuple(map(self.of_application, spec.applications))
-        return self.of_brokers(spec).but(applications=apps)
+    def of_cluster(self, spec: ClusterSpec, said: Container[str] = ()) -> ClusterSpec:
+        """Return a cluster and its applications with this profile's values in place of the other one's.
+
+        The fields that `said` names stay: "replication" of the cluster or its brokers, "app-1.protocol" of an application.
+        """
+        apps = tuple(
+            self.of_application(app, {field for field in _FIELDS if f"{app.name}.{field}" in said})
+            for app in spec.applications
+        )
+        return self.of_brokers(spec, said).but(applications=apps)
 
     def _changes(
         self,
@@ -97,7 +106,7 @@ KAFKA = Profile(
     "Everything that the model has of Kafka is as Kafka has it by default.",
     simple=False,
 )
-SMALL = Profile("small", "Fewer states: the stories and the searches run on it.", simple=True)
+SMALL = Profile("small", "Fewer states: the searches run on it.", simple=True)
 PROFILES = (KAFKA, SMALL)
 
 
@@ -146,7 +155,8 @@ def profile_of(spec: ClusterSpec) -> Abstracted:
     left_out: list[str] = []
     as_in_kafka: list[str] = []
     lacking: list[str] = []
-    for row, pairs in _values(spec):
+    for row in CHOSEN:
+        pairs = values_of(row, spec)
         simple = row.values[1]
         if any(value == simple != kafkas for value, kafkas in pairs):
             left_out.append(row.small)
@@ -161,12 +171,14 @@ def profile_of(spec: ClusterSpec) -> Abstracted:
 Pairs: TypeAlias = list[tuple[FieldValue, FieldValue]]
 
 
-def _values(spec: ClusterSpec) -> Iterator[tuple[Row, Pairs]]:
-    """Yield each row with a cluster's and Kafka's values, for each application where they make a difference."""
-    for row in OF_APPLICATIONS:
-        apps = [app for app in spec.applications if row.occurs(app)]
-        yield row, [(getattr(app, row.field), row.kafkas(app)) for app in apps]
+def values_of(row: Row, spec: ClusterSpec) -> Pairs:
+    """Return a cluster's and Kafka's value of a row, of each application where they make a difference."""
+    for of_app in OF_APPLICATIONS:
+        if of_app is row:
+            apps = [app for app in spec.applications if of_app.occurs(app)]
+            return [(getattr(app, of_app.field), of_app.kafkas(app)) for app in apps]
     for holder, rows in ((spec, OF_CLUSTERS), (spec.settings, OF_BROKERS)):
         for of_all in rows:
-            pairs = [(getattr(holder, of_all.field), of_all.kafkas(spec))]
-            yield of_all, pairs if of_all.occurs(spec) else []
+            if of_all is row and of_all.occurs(spec):
+                return [(getattr(holder, of_all.field), of_all.kafkas(spec))]
+    return []

@@ -212,7 +212,7 @@ def _stories(broken: list[dict[str, Any]], steps_max: int) -> list[dict[str, Any
         actions = tuple(moment.action for moment in moments(task))
         model = replay_model(task, actions)
         story = shrink(model, actions, row["broken"])
-        told = runs.follow(
+        told = runs.follow_found(
             scenario(task.scenario), design(task.design), model.spec.budget, story.actions
         )
         stories.append(

@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.command import run_report
     from kipviz.designs.catalogue import design as design_named
     from kipviz.scenarios.library import scenario as scenario_named
-    from kipviz.scenarios.setting_changes import apply_changes
+    from kipviz.scenarios.setting_changes import change_story
 
     check_place(arguments.save)
     check_place(arguments.resume)
@@ -125,8 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
         design = design_named(arguments.design)
         budget = budget_of(arguments.faults)
         settings = _settings(arguments)
-        spec, under = apply_changes(scenario.spec, design, settings)
-        model = scenario.but(spec=spec).model(under, budget)
+        searched, under = change_story(scenario.searched, design, settings)
+        model = searched.model(under, budget)
     if arguments.cut and not budget.cut:
         raise RefusedInput("a search with a network partition takes --faults cut=1 or more")
     bounds = _bounds(arguments)
@@ -140,7 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
             _keep(arguments, search, found)
         examples = [_shrink_example(arguments, model, each) for each in found.counterexamples]
         broken = [
-            breaking(runs.follow(scenario, design, budget, e.actions, settings), e.property)
+            breaking(runs.follow_found(scenario, design, budget, e.actions, settings), e.property)
             for e in examples
         ]
         decided = [_decisions(each, bounds, progress) if arguments.saves else () for each in broken]

@@ -1,15 +1,21 @@
 """Clusters in the heads of story documents: a known cluster, and the differences from it.
 
 The keys are the fields of `ClusterSpec`; those of an application are the fields of `ApplicationSpec`. A missing key has
-the value of the head's `profile` (`kipviz.cluster.specs.abstraction`), or Kafka's value if it names none. A few have a
-readable form: a placement is "partition: [leader, other brokers]", records are "src-0 from 100: [a, b]", and an ACL is
-a sentence such as "app-1 may READ TOPIC src".
+Kafka's value, unless `simplified` names it: "simplified: [replication, protocol]" are the rows of
+`kipviz.cluster.specs.simplifications` that this cluster leaves out. What Kafka can be configured with is no row of that
+list, but a setting, such as "max_records: 1".
+
+Searches read the same head under the profile `small`. What it states is kept there: those fields are `stated`. A head
+with "profile: kafka-defaults" or "profile: small" has one cluster, which is both stepped and searched.
+
+A few keys have a readable form: a placement is "partition: [leader, other brokers]", records are
+"src-0 from 100: [a, b]", and an ACL is a sentence such as "app-1 may READ TOPIC src".
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
@@ -21,11 +27,13 @@ from msgspec.structs import fields as read_fields
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.settings import GroupConfig
-from kipviz.cluster.specs.abstraction import KAFKA, PROFILES, SMALL, Profile
+from kipviz.cluster.specs.abstraction import KAFKA, PROFILES, SMALL, Profile, values_of
 from kipviz.cluster.specs.simplifications import (
+    CHOSEN,
     OF_APPLICATIONS,
     OF_BROKERS,
     OF_CLUSTERS,
+    Row,
     Simplification,
 )
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement, Remade, ThreadSpec
@@ -51,12 +59,19 @@ from kipviz.scenarios.documents.programs_in_text import (
 
 # The spec that a row of a profile is about.
 S = TypeVar("S")
+V = TypeVar("V", bound=Value)
 _PROFILES = {profile.name: profile for profile in PROFILES}
 CLUSTER = "cluster"
 LIKE = "like"
 APPLICATIONS = "applications"
 PROFILE = "profile"
-KEYS = (PROFILE, CLUSTER, *ClusterSpec.__struct_fields__)
+SIMPLIFIED = "simplified"
+KEYS = (PROFILE, SIMPLIFIED, CLUSTER, *ClusterSpec.__struct_fields__)
+# The rows that a head may name; what Kafka can be configured with is a setting.
+_ROWS: dict[str, Row] = {row.field: row for row in CHOSEN if not row.configures}
+_OF_APPLICATIONS = tuple(row.field for row in OF_APPLICATIONS)
+_OF_CLUSTERS = tuple(row.field for row in OF_CLUSTERS)
+_OF_BROKERS = tuple(row.field for row in OF_BROKERS)
 SETTINGS = "settings"
 _RECORDS = re.compile(r"(\S+) from ([0-9]{1,18})")
 _BROKER = re.compile(r"[0-9]{1,9}")
@@ -72,33 +87,140 @@ def fields(kind: type[Value]) -> tuple[FieldInfo, ...]:
 # -- reading -----------------------------------------------------------------------------------
 
 
+class ReadCluster(Value, frozen=True):
+    """A cluster as it was read.
+
+    Attributes:
+        spec: the cluster.
+        stated: the rows of the simplifications in which it is like Kafka because its head states so, "replication" or
+            "app-1.max_in_flight"; searches keep them.
+    """
+
+    spec: ClusterSpec
+    stated: tuple[str, ...]
+
+
 def read_cluster(
     keys: Keys, programs: Mapping[str, Program], unnamed: Profile = KAFKA
-) -> ClusterSpec:
+) -> ReadCluster:
     """Read the cluster that a head names, with its changes.
 
     Args:
         keys: the keys of the head that belong to the cluster.
         programs: the document's own programs, by name.
-        unnamed: the profile for a head that names none.
+        unnamed: the profile for a head that names neither a profile nor its simplifications.
 
     Raises:
-        Wrong: if a key or a value is not valid, or contradicts the profile that the head names.
+        Wrong: if a key or a value is not valid, or contradicts the profile or the simplifications that the head names.
     """
-    base: ClusterSpec | None = None
-    asked, named = keys.get(PROFILE), keys.get(CLUSTER)
+    asked, simplified = keys.get(PROFILE), keys.get(SIMPLIFIED)
+    if asked is not None and simplified is not None:
+        raise Wrong(
+            simplified.line,
+            f"{PROFILE} and {SIMPLIFIED} contradict each other: {SIMPLIFIED} lists what a cluster leaves out, and "
+            f"'{PROFILE}: {SMALL.name}' is short for everything. Leave one of the two keys",
+        )
+    unnamed = KAFKA if simplified is not None else unnamed
     profile = unnamed if asked is None else _PROFILES[_one_of(PROFILE, asked, _PROFILES)]
+    left = (PROFILE, SIMPLIFIED, CLUSTER)
+    own = Keys(keys.line, tuple(entry for entry in keys.entries if entry[0] not in left))
+    if asked is not None or profile is SMALL:
+        spec = _read_under(profile, keys.get(CLUSTER), own, programs)
+        if profile is KAFKA:
+            _check_profile(own, spec)
+        return ReadCluster(spec, list_stated(spec, spec))
+    searched = _read_under(SMALL, keys.get(CLUSTER), own, programs)
+    spec = _read_under(KAFKA, keys.get(CLUSTER), own, programs)
+    if simplified is not None:
+        names = _read_names(simplified)
+        spec = _simplify_cluster(spec, searched, names)
+        for name, at in names.items():
+            _check_simplification(_ROWS[name], at, spec)
+    return ReadCluster(spec, list_stated(spec, searched))
+
+
+def _read_under(
+    profile: Profile, named: Node | None, own: Keys, programs: Mapping[str, Program]
+) -> ClusterSpec:
+    """Read a cluster whose unset fields have the values of a profile."""
+    base: ClusterSpec | None = None
     if named is not None:
         base = cluster_in(profile, _one_of("cluster", named, CLUSTERS))
-    left = (PROFILE, CLUSTER)
-    own = Keys(keys.line, tuple(entry for entry in keys.entries if entry[0] not in left))
-    reading = _Reading(programs, profile)
-    spec: ClusterSpec = reading.struct(ClusterSpec, own, base)
-    if base is None:
-        spec = profile.of_brokers(spec, said=_list_set_fields(own))
-    if asked is not None and profile is KAFKA:
-        _check_profile(own, spec)
-    return spec
+    spec: ClusterSpec = _Reading(programs, profile).struct(ClusterSpec, own, base)
+    return spec if base is not None else profile.of_brokers(spec, said=_list_set_fields(own))
+
+
+def _read_names(node: Node) -> dict[str, int]:
+    """Read the list of simplifications: each name and its line."""
+    names: dict[str, int] = {}
+    for item in node.items if isinstance(node, HeadList) else (node,):
+        if not isinstance(node, HeadList) or not isinstance(item, Word):
+            raise Wrong(node.line, f"{SIMPLIFIED} is a list such as [replication, protocol], or []")
+        configured = next((r for r in CHOSEN if r.field == item.text and r.configures), None)
+        if configured is not None:
+            raise Wrong(
+                item.line,
+                f"{item.text} is no simplification, because Kafka can be configured so "
+                f"({configured.setting}): state its value as a key of its own",
+            )
+        if item.text not in _ROWS:
+            raise Wrong(item.line, not_known("simplification", item.text, _ROWS))
+        if item.text in names:
+            raise Wrong(item.line, f"{SIMPLIFIED} has {item.text} twice")
+        names[item.text] = item.line
+    return names
+
+
+def _simplify_cluster(kafka: ClusterSpec, small: ClusterSpec, names: Container[str]) -> ClusterSpec:
+    """Return a cluster like Kafka's with some rows of the same cluster under the profile `small`."""
+    pairs = zip(kafka.applications, small.applications, strict=True)
+    apps = tuple(_simplify(app, simple, names, _OF_APPLICATIONS) for app, simple in pairs)
+    settings = _simplify(kafka.settings, small.settings, names, _OF_BROKERS)
+    return _simplify(kafka, small, names, _OF_CLUSTERS).but(applications=apps, settings=settings)
+
+
+def _simplify(kafka: V, small: V, names: Container[str], rows: tuple[str, ...]) -> V:
+    return kafka.but(**{field: getattr(small, field) for field in rows if field in names})
+
+
+def _check_simplification(row: Row, at: int, spec: ClusterSpec) -> None:
+    """Reject a simplification that changes nothing in a cluster."""
+    values = [value for value, kafkas in values_of(row, spec) if kafkas != row.values[1]]
+    if not values:
+        raise Wrong(
+            at,
+            f"the simplification {row.field} makes no difference in this cluster, which has nothing that it simplifies "
+            f"({row.small}): leave it out",
+        )
+    if row.values[1] not in values:
+        raise Wrong(
+            at,
+            f"the simplification {row.field} and the {row.field} that the head states contradict each other: "
+            f"{row.small}. Leave one of them",
+        )
+
+
+def list_stated(spec: ClusterSpec, searched: ClusterSpec) -> tuple[str, ...]:
+    """Return the rows that the profile `small` would change in a cluster, and that its searched form has as it is."""
+    small = SMALL.of_cluster(spec)
+    found = [
+        f"{app.name}.{field}"
+        for app, fresh, kept in zip(
+            spec.applications, small.applications, searched.applications, strict=True
+        )
+        for field in _list_differences(app, fresh, kept, _OF_APPLICATIONS)
+    ]
+    found += _list_differences(spec, small, searched, _OF_CLUSTERS)
+    found += _list_differences(spec.settings, small.settings, searched.settings, _OF_BROKERS)
+    return tuple(found)
+
+
+def _list_differences(now: Value, fresh: Value, kept: Value, rows: tuple[str, ...]) -> list[str]:
+    return [
+        field
+        for field in rows
+        if getattr(now, field) == getattr(kept, field) != getattr(fresh, field)
+    ]
 
 
 def _list_set_fields(keys: Keys) -> dict[str, int]:
@@ -131,7 +253,7 @@ def _refuse_simple(
             raise Wrong(
                 at,
                 f"profile {KAFKA.name} and this {row.field} contradict each other: {row.small}. "
-                f"Leave the key, or say 'profile: {SMALL.name}'",
+                f"Leave the key, or say '{SIMPLIFIED}: [{row.field}]' instead of the profile",
             )
 
 
@@ -319,53 +441,91 @@ def _acl(at: int, text: str) -> Acl:
 # -- writing -----------------------------------------------------------------------------------
 
 
-def write_cluster(spec: ClusterSpec, programs: dict[Program, str]) -> dict[str, Plain]:
-    """Return the keys of a cluster: the profile and the base with the fewest differences, and the differences.
+def write_cluster(
+    spec: ClusterSpec, stated: Container[str], programs: dict[Program, str]
+) -> dict[str, Plain]:
+    """Return the keys of a cluster: its simplifications, the base with the fewest differences, and the differences.
 
     Args:
         spec: the cluster.
+        stated: the rows that the head has to state although they are like Kafka, as `ReadCluster` has them.
         programs: the names of the document's own programs; further ones are added as needed.
     """
     apps = spec.applications
     for app in apps:
         if app.program not in names_of_programs():
             programs.setdefault(app.program, app.name)
-    said = [_write_under(profile, spec, programs) for profile in PROFILES]
-    return min(said, key=lambda keys: len(list(write_head(keys))))
-
-
-def _write_under(
-    profile: Profile, spec: ClusterSpec, programs: Mapping[Program, str]
-) -> dict[str, Plain]:
-    """Return the keys of a cluster in a document of one profile."""
-    bases = {name: cluster_in(profile, name) for name in CLUSTERS}
-    own = _shortest(
-        CLUSTER,
-        {
-            name: _struct(spec.but(applications=base.applications), base)
-            for name, base in bases.items()
-        },
-    )
-    if spec.applications:
+    names = tuple(_list_simplified(spec))
+    whole = SMALL.of_cluster(spec)
+    # A head that would state every row names the profile.
+    entire = not names and whole != spec == SMALL.of_cluster(spec, stated)
+    kept_rows: Container[str] = () if entire else stated
+    said = {}
+    for name in CLUSTERS:
+        small = cluster_in(SMALL, name)
+        base = _simplify_cluster(cluster_in(KAFKA, name), small, names)
+        mine = spec.but(applications=base.applications)
+        said[name] = _struct(mine, base, _list_kept(spec, small, kept_rows, _OF_CLUSTERS))
+        settings = _list_kept(spec.settings, small.settings, kept_rows, _OF_BROKERS)
+        inner = _struct(spec.settings, base.settings, settings)
+        if inner:
+            said[name][SETTINGS] = inner
+    own = _shortest(CLUSTER, said)
+    if apps:
         own[APPLICATIONS] = {
-            app.name: _write_application(profile, app, programs) for app in spec.applications
+            app.name: _write_application(app, names, kept_rows, programs) for app in apps
         }
-    return {PROFILE: profile.name, **own}
+    return {**({PROFILE: KAFKA.name} if entire else {SIMPLIFIED: list(names)}), **own}
+
+
+def _list_simplified(spec: ClusterSpec) -> Iterator[str]:
+    """Yield the rows that a cluster leaves out."""
+    for name, row in _ROWS.items():
+        if any(value == row.values[1] != kafkas for value, kafkas in values_of(row, spec)):
+            yield name
+
+
+def _list_kept(
+    holder: Value, small: Value, stated: Container[str], rows: tuple[str, ...], owner: str = ""
+) -> tuple[str, ...]:
+    """Return the fields that a head has to state, because a base under the profile `small` has another value."""
+    return tuple(
+        field
+        for field in rows
+        if f"{owner}{field}" in stated and getattr(small, field) != getattr(holder, field)
+    )
 
 
 def _write_application(
-    profile: Profile, app: ApplicationSpec, programs: Mapping[Program, str]
+    app: ApplicationSpec,
+    simplified: Container[str],
+    stated: Container[str],
+    programs: Mapping[Program, str],
 ) -> dict[str, Plain]:
     named = programs.get(app.program) or names_of_programs()[app.program]
-    bases = {kind: process_in(profile, kind, app.name) for kind in PROCESSES}
-    said = {
-        name: {
+    owner = f"{app.name}."
+    said: dict[str, dict[str, Plain]] = {}
+    for kind in PROCESSES:
+        small = process_in(SMALL, kind, app.name)
+        if not _may_start_from(app, small, stated):
+            continue
+        kafka = KAFKA.for_process(process_in(KAFKA, kind, app.name), app)
+        base = _simplify(kafka, small, simplified, _OF_APPLICATIONS)
+        kept = _list_kept(app, small, stated, _OF_APPLICATIONS, owner)
+        said[kind] = {
             key: named if key == "program" else value
-            for key, value in _struct(app, profile.for_process(base, app)).items()
+            for key, value in _struct(app, base, kept).items()
         }
-        for name, base in bases.items()
-    }
     return _shortest(LIKE, said)
+
+
+def _may_start_from(app: ApplicationSpec, small: ApplicationSpec, stated: Container[str]) -> bool:
+    """Return whether searches, which keep what a base states, would change what they have to change."""
+    return not any(
+        getattr(app, row.field) == getattr(small, row.field) == row.kafkas(app) != row.values[1]
+        and f"{app.name}.{row.field}" not in stated
+        for row in OF_APPLICATIONS
+    )
 
 
 def _shortest(key: str, said: Mapping[str, dict[str, Plain]]) -> dict[str, Plain]:
@@ -375,13 +535,13 @@ def _shortest(key: str, said: Mapping[str, dict[str, Plain]]) -> dict[str, Plain
     return {key: best, **said[best]}
 
 
-def _struct(value: Value, base: Any) -> dict[str, Plain]:
-    """Return the fields in which a value differs from a base; without a base, all that differ from their defaults."""
+def _struct(value: Value, base: Any, kept: Container[str] = ()) -> dict[str, Plain]:
+    """Return the fields in which a value differs from a base, or from its defaults without one, and the `kept` fields."""
     found: dict[str, Plain] = {}
     for row in fields(type(value)):
         mine = getattr(value, row.name)
         before = getattr(base, row.name) if base is not None else row.default
-        if mine != before:
+        if mine != before or row.name in kept:
             special = _SPECIAL.get((type(value), row.name))
             found[row.name] = special(mine) if special else _plain(mine, before)
     return found

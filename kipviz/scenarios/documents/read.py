@@ -6,7 +6,7 @@
     designs: [kafka]                    the first one is the default
     lanes: [app-1, B1, B3]              the hosts that are shown first
     untold: A title without its end     instead of a title that gives the answer away
-    profile: small                      see `clusters_in_head`; without one the cluster is like Kafka's
+    simplified: [replication]           what the cluster leaves out of Kafka, see `clusters_in_head`
     cluster: regular-group
     ---
 
@@ -115,7 +115,7 @@ def read_story(text: str, file: str = "story", unnamed: Profile = KAFKA) -> Docu
     Args:
         text: the whole document.
         file: its name in error messages.
-        unnamed: the profile for a document that names none.
+        unnamed: the profile for a document that names neither a profile nor its simplifications.
 
     Raises:
         BadStory: if it is not a story; the message has the file, the line, and what is allowed there.
@@ -146,7 +146,8 @@ def _read(text: str, unnamed: Profile) -> Document:
         raise Wrong(title.heading.line, "in a story with beats a 'Watch:' belongs to a beat")
     of_cluster = tuple(entry for entry in keys.entries if entry[0] in KEYS)
     written = {name: found.program for name, (_, found) in programs.items()}
-    spec = read_cluster(Keys(keys.line, of_cluster), written, unnamed)
+    cluster = read_cluster(Keys(keys.line, of_cluster), written, unnamed)
+    spec = cluster.spec
     for name, (at, found) in programs.items():
         users = [app for app in spec.applications if app.program == found.program]
         if not users:
@@ -172,6 +173,7 @@ def _read(text: str, unnamed: Profile) -> Document:
         watch=(*watched, *(each for _, watch, *_ in read for each in watch)),
         checkpoints=tuple(checkpoint for checkpoint, _ in checkpoints),
         untold=_text(keys, UNTOLD) if keys.get(UNTOLD) else "",
+        stated=cluster.stated,
     )
     return Document(
         scenario,

@@ -38,7 +38,7 @@ def write_story(document: Document) -> str:
     keys |= {CLAUSE: story.clause, DESIGNS: list(story.designs), LANES: list(story.lanes)}
     if story.untold:
         keys[UNTOLD] = story.untold
-    keys |= write_cluster(story.spec, programs)
+    keys |= write_cluster(story.spec, story.stated, programs)
     lines = [MARK, *write_head(keys), MARK, "", f"# {story.title}", "", *wrap_text(story.sentence)]
     for program, name in programs.items():
         lines += ["", f"{TICKS}{PROGRAM}{name}", *write_program(program), TICKS]

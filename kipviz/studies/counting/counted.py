@@ -16,7 +16,7 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.verdict import States
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.applications import programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting_changes import apply_changes
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell, searching
 
@@ -43,7 +43,7 @@ def window() -> Table:
     """Count the states in which the producer knows of its commit and the share side does not."""
     rows = []
     for label, design in RESPONSES:
-        search = _Window(scenario(SMALL).model(design_named(design), FaultBudget()))
+        search = _Window(searched_scenario(SMALL).model(design_named(design), FaultBudget()))
         explored = search.run(BOUNDS)
         counts = (explored.states, search.states, search.pending, search.held)
         rows.append((label, design, *(f"{count:,}" for count in counts)))
@@ -89,7 +89,7 @@ def has_staged(world: World) -> bool:
 
 def _count_archived(label: str, design: str, tell: Tell) -> tuple[Row, ...]:
     """Count in how many endings a record is archived: one abort, one lock that expires, two attempts."""
-    story, chosen = scenario(SMALL), design_named(design)
+    story, chosen = searched_scenario(SMALL), design_named(design)
     (app,) = story.spec.applications
     spec = story.spec.but(applications=(app.but(program=programs.SHARE_ABORT),))
     spec, chosen = apply_changes(spec, chosen, ("delivery_count_limit=2",))

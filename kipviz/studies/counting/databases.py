@@ -24,7 +24,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import next_by_itself
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
@@ -76,7 +76,7 @@ def run(model: ClusterModel, schedule: str) -> Trace:
 
 def sweep(design: str, story: str, schedule: str) -> Iterator[Death]:
     """Crash the application, and every broker, at every step of a run, each in its own run."""
-    scenario, chosen = scenario_named(story), design_named(design)
+    scenario, chosen = searched_scenario(story), design_named(design)
     model = scenario.model(chosen)
     trace = run(model, schedule)
     (name,) = trace.world.applications.keys()

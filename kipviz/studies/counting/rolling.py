@@ -15,7 +15,7 @@ from kipviz.messages.cluster.features import STAGING_LEVEL
 from kipviz.messages.events import CallReturned, MessageDelivered, MessageSent, TransactionMoved
 from kipviz.messages.transactions.transactions import AddPartitionsToTxn
 from kipviz.properties.atomic import Atomic
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import Beat, play
 from kipviz.scenarios.setting import PLAYGROUND, share_app, share_spec
 from kipviz.studies.test_plan.rollout import BROKERS, NEW, OLD, ROUNDS, Table, outcome
@@ -51,7 +51,7 @@ STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
 def stages(design: str = "repaired") -> Table:
     """Roll KIP-1289 out and back in one run; at each stage a new and an old client run one round."""
     apps = (
-        scenario("kip-1289-rollout").spec.applications[0],
+        searched_scenario("kip-1289-rollout").spec.applications[0],
         share_app("app-2", program=PLAIN, max_records=1),
     )
     values = tuple(f"v{number}" for number in range(60))
@@ -141,14 +141,14 @@ def verification() -> Table:
 def _late(coordinator: str, leader: str, version: int = 0) -> str:
     """Play the late batch of kip-890-hanging and return its outcome."""
     of = {1: coordinator, 3: leader}
-    spec = scenario("kip-890-rolling").spec
+    spec = searched_scenario("kip-890-rolling").spec
     spec = spec.but(
         transaction_version=version,
         releases=tuple((b, of.get(b, leader)) for b in spec.brokers),
     )
     kafka = design_named("kafka")
     model = ClusterModel(spec, kafka.broker_rules(), kafka.client_rules())
-    beats = scenario("kip-890-hanging").beats[:4]
+    beats = searched_scenario("kip-890-hanging").beats[:4]
     trace, _ = play(Trace.start(model, (Atomic(),)), model, beats)
     log = trace.world.logs["output-A-0"]
     asked = any(

@@ -15,7 +15,7 @@ from kipviz.designs.catalogue import design
 from kipviz.designs.design import slot_named
 from kipviz.properties.verdict import States
 from kipviz.records.record_name import place_of
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell, searching
 
 # The programs, by their stories.
@@ -38,7 +38,7 @@ HEADS = (
 
 def _count_endings(words: str, story: str, option: str, tell: Tell) -> tuple[Row, ...]:
     """Count how many endings of one program are faulty in one reading."""
-    model = scenario(story).model(design(f"repaired+{SLOT}={option}"), FaultBudget())
+    model = searched_scenario(story).model(design(f"repaired+{SLOT}={option}"), FaultBudget())
     found = Endings(model)
     explored = found.run(Bounds(), searching(tell))
     if explored.cancelled:

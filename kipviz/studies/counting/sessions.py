@@ -28,7 +28,7 @@ from kipviz.records.transaction_state import (
     TransactionState,
 )
 from kipviz.scenarios.applications import programs, session_programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting import GROUP, TRANSACTIONAL_ID, home
@@ -84,7 +84,7 @@ RECOVERIES: tuple[tuple[str, str, tuple[Line, ...], tuple[str, ...]], ...] = (
 
 def fencing() -> Table:
     """Return the outcome of a record that a paused writer sends while another process recovers its transaction."""
-    story = scenario("kip-1310-live-writer")
+    story = searched_scenario("kip-1310-live-writer")
     rows = []
     for label, under, program, taken in RECOVERIES:
         writer, committer = story.spec.applications
@@ -194,7 +194,9 @@ def one_end_txn() -> Table:
 
 
 def _first_answer(truth: str, steps: tuple[str, ...], version: int) -> str:
-    story = scenario("kip-1310-flink-session" if version == 5 else "kip-1310-flink-producer")
+    story = searched_scenario(
+        "kip-1310-flink-session" if version == 5 else "kip-1310-flink-producer"
+    )
     writer, committer = story.spec.applications
     writer = writer.but(program=WRITER_LOOP, max_records=1)
     spec = story.spec.but(applications=(writer, committer))
@@ -240,7 +242,7 @@ POOLS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 def one_identity() -> Table:
     """Return the effect of a second commit of the first transaction on the second one, which is open."""
-    story = scenario("kip-1310-flink-producer")
+    story = searched_scenario("kip-1310-flink-producer")
     writer, committer = story.spec.applications
     apps = (writer.but(program=WRITER_LOOP, max_records=1), committer)
     rows = []
@@ -274,7 +276,7 @@ def costs() -> Table:
     rows = []
     for case in USE_CASES:
         for label, side in (("today", "producer"), ("session", "session")):
-            story = scenario(f"kip-1310-{case}-{side}")
+            story = searched_scenario(f"kip-1310-{case}-{side}")
             trace, _ = story.play(design(story.designs[0]))
             counted = ledger(trace)
             rows.append(
@@ -363,7 +365,7 @@ def queueing() -> Table:
         ("one connection per broker (today)", "kip-1310-streams-producer"),
         ("the session has its own", "kip-1310-streams-session"),
     ):
-        story = scenario(name)
+        story = searched_scenario(name)
         (app,) = story.spec.applications
         spec = story.spec.but(
             applications=(app.but(max_records=1, max_in_flight=default_in_flight(app)),),

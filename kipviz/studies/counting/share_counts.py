@@ -18,7 +18,7 @@ from kipviz.properties.verdict import States
 from kipviz.records.placement import SHARE_GROUP_STATE, partition_for, share_partition_key
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.applications import programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 SMALL = "kip-1289-small"
@@ -130,13 +130,13 @@ def split() -> Table:
 
 
 def _search(spec: ClusterSpec, design: str, faults: str, idle: str) -> _Ends:
-    story = scenario(SMALL).but(spec=spec)
+    story = searched_scenario(SMALL).but(spec=spec)
     return _Ends(story.model(design_named(design), budget_of(faults)), idle)
 
 
 def _queue(program: tuple[Line, ...]) -> ClusterSpec:
     """Return the small cluster with a group that has a dead-letter queue."""
-    spec = scenario(SMALL).spec
+    spec = searched_scenario(SMALL).spec
     (app,) = spec.applications
     return spec.but(
         applications=(app.but(program=program),),
@@ -149,7 +149,7 @@ def _queue(program: tuple[Line, ...]) -> ClusterSpec:
 
 def _loop_cluster(level: str) -> ClusterSpec:
     """Return the small cluster with an application that writes to the topic that it reads."""
-    spec = scenario(SMALL).spec
+    spec = searched_scenario(SMALL).spec
     (app,) = spec.applications
     return spec.but(
         applications=(app.but(program=programs.POLL_INSIDE, output=app.source),),
@@ -162,7 +162,7 @@ def _two_brokers() -> ClusterSpec:
 
     Only src-1 has another replica, so that only its leader can change.
     """
-    spec = scenario(SMALL).spec
+    spec = searched_scenario(SMALL).spec
     (app,) = spec.applications
     key = share_partition_key(app.group_id, dict(spec.topic_ids)["src"], 1)
     home = f"{SHARE_GROUP_STATE}-{partition_for(key, spec.internal_partitions)}"

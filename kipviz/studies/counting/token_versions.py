@@ -13,7 +13,7 @@ from kipviz.core.values import Value
 from kipviz.messages.transactions.transactions import EndTxnResponse
 from kipviz.records.transaction_state import LAST_CLIENT_EPOCH
 from kipviz.scenarios.applications.programs import recover_by_reflection
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting import TRANSACTIONAL_ID
 from kipviz.studies.counting.sessions import (
     BEGUN,
@@ -56,7 +56,7 @@ def versions_of(situation: Situation) -> tuple[tuple[str, int], ...]:
 
 def answers(situation: Situation, version: int) -> tuple[str, str, str]:
     """Recover twice with a version; return both responses and what is committed in the end."""
-    story = scenario("kip-1310-flink-producer")
+    story = searched_scenario("kip-1310-flink-producer")
     writer, committer = story.spec.applications
     identity = (LAST_BUT_ONE.producer_id, LAST_CLIENT_EPOCH) if situation.last_epoch else (9, 0)
     token = f"{TRANSACTIONAL_ID} {identity[0]} {identity[1]} v{version}"

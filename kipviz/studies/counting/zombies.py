@@ -24,7 +24,7 @@ from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import CallReturned
 from kipviz.properties.verdict import BROKEN
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import next_by_itself
 
@@ -71,7 +71,7 @@ def zombies() -> Table:
 
 def pauses(scenario: str, design: str) -> list[tuple[str, str]]:
     """Return (the step before which the process pauses, what is broken in the end) for every moment."""
-    model = scenario_named(scenario).model(design_named(design))
+    model = searched_scenario(scenario).model(design_named(design))
     trace, found = Trace.start(model, PROPERTIES), []
     while not _has_ended(trace, STALLED):
         action = _next(model, trace, STALLED) or _delay(model, trace)

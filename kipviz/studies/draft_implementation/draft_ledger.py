@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kipviz.checking.judging.verdicts import BREAKS, HOLDS, DesignVerdicts
 from kipviz.checking.single_run.permalink import TooLong, permalink
-from kipviz.checking.single_run.runs import follow
+from kipviz.checking.single_run.runs import follow_found
 from kipviz.checking.single_run.timers_ran import TimersRan
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design
@@ -162,7 +162,7 @@ def _entry(label: str, case: Case, promise: str, found: DesignVerdicts) -> Ledge
         return row.but(verdict=HOLDS)
     if cell.verdict != BREAKS:
         return row
-    run = follow(scenario(case.scenario), design(case.design), found.budget, cell.actions)
+    run = follow_found(scenario(case.scenario), design(case.design), found.budget, cell.actions)
     try:
         link = permalink(run.at(run.trace.last()))
     except TooLong:

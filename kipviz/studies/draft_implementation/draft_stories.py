@@ -41,5 +41,5 @@ def play_stories(progress: StoryTold | None = None) -> Iterator[PlayedStory]:
         if progress is not None and not progress(story.name, done, len(every)):
             return
         for name in story.designs:
-            run = runs.play(story.name, name)
+            run = runs.play_searched(story.name, name)
             yield PlayedStory(run, judge_to_the_end(run))

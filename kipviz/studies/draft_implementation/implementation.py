@@ -18,7 +18,7 @@ from kipviz.checking.judging.repair import replay_under
 from kipviz.checking.judging.verdicts import BREAKS, HOLDS, DesignVerdicts, judge, property_named
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
-from kipviz.checking.single_run.runs import follow
+from kipviz.checking.single_run.runs import follow_found
 from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.checking.timed.axes import LIMIT, LOCK, TIMEOUT, Axis
 from kipviz.checking.timed.landscape import LOOK_UP_MS
@@ -29,7 +29,7 @@ from kipviz.designs.design import Design, slot_named
 from kipviz.designs.slot import Option
 from kipviz.properties.written_once import WrittenOnce
 from kipviz.scenarios.applications.connector_programs import looping
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import scenario, searched_scenario
 from kipviz.scenarios.setting_changes import apply_changes
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
 
@@ -163,7 +163,7 @@ class _Trials:
         self._base = design(name)
         self._choices = {s: option for s, _, option in (c.partition("=") for c in changes)}
         self._broken: list[_Refuter] = []
-        spec = scenario(case.scenario).spec
+        spec = searched_scenario(case.scenario).spec
         self.slots = tuple(
             slot
             for slot, _, _ in design(case.design).differs_from(REPAIRED)
@@ -182,7 +182,7 @@ class _Trials:
         found = self._search_candidate(candidate)
         cell = next((each for each in found.cells if each.verdict == BREAKS), None)
         if cell is not None:
-            run = follow(scenario(self.case.scenario), candidate, found.budget, cell.actions)
+            run = follow_found(scenario(self.case.scenario), candidate, found.budget, cell.actions)
             self._broken.insert(0, _Refuter(breaking(run, cell.asked), self.slots))
             return FoundRepair()
         decided = found.explored.complete and not found.explored.undecided
@@ -346,7 +346,7 @@ def search_timed(
     Raises:
         StoppedEarly: if `tell` returns False.
     """
-    story = scenario(arrangement)
+    story = searched_scenario(arrangement)
     apps = tuple(a.but(program=looping(a.program)) for a in story.spec.applications)
     spec = story.spec.but(applications=apps)
     limited = tuple(app for app in apps if not app.two_phase_commit)
@@ -381,7 +381,7 @@ def _search_timing(
     words = tuple(
         search_timed(arrangement, interval, lock, timeout, tell, limit=limit) for lock in LOCKS
     )
-    limited = not any(a.two_phase_commit for a in scenario(arrangement).spec.applications)
+    limited = not any(a.two_phase_commit for a in searched_scenario(arrangement).spec.applications)
     ends = ms(timeout) if limited else "none (two-phase commit)"
     return ((ARRANGEMENTS[arrangement], ms(interval), ends, str(limit), *words),)
 

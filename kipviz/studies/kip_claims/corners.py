@@ -24,7 +24,7 @@ from kipviz.messages.shares.share_groups import TxnShareAcknowledgeResponse
 from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import BROKEN, PENDING
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import ScriptError
 from kipviz.studies.review_findings import story_predicates
@@ -287,7 +287,7 @@ def play_case(corner: Corner, name: str) -> CornerResult:
     """Play a case under a design and return the result."""
     if corner.check is None:
         return CornerResult(corner, name, "", "", "", f"not in the model: {corner.needs}")
-    story, chosen = scenario_named(corner.scenario), design_named(name)
+    story, chosen = searched_scenario(corner.scenario), design_named(name)
     try:
         trace, _ = story.play(chosen)
     except ScriptError as stopped:

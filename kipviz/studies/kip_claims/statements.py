@@ -200,7 +200,7 @@ def _play_statement(statement: Statement) -> JudgedStatement:
     where = f"story {statement.scenario}"
     if statement.property not in {prop.name for prop in PROPERTIES}:
         return _judge_along_story(statement, where)
-    run = runs.play(statement.scenario, statement.design)
+    run = runs.play_searched(statement.scenario, statement.design)
     found = next(f for f in judge_to_the_end(run) if f.property == statement.property)
     if found.status != BROKEN:
         return JudgedStatement(statement, HOLDS, where, found.reason)
@@ -233,7 +233,7 @@ def _search_statement(statement: Statement, progress: ProgressTold | None) -> Ju
     )
     cell = judged.cell(prop.name)
     if cell.actions:
-        run = runs.follow(
+        run = runs.follow_found(
             scenario_named(statement.scenario), design_named(statement.design), budget, cell.actions
         )
         ran = judged.explored.timers

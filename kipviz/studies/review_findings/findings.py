@@ -28,6 +28,7 @@ from kipviz.designs.design import Design
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import BROKEN, Property, title_of
 from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.review_findings.story_predicates import Look
 
@@ -161,12 +162,12 @@ def first_break(
 def _search_finding(
     finding: Finding, bounds: Bounds, progress: ProgressTold | None
 ) -> FindingResult:
-    scenario, chosen = scenario_named(finding.scenario), design_named(finding.design)
+    story, chosen = scenario_named(finding.scenario), design_named(finding.design)
     budget = budget_of(finding.faults)
     prop = property_named(finding.promise)
-    found, explored = first_break(scenario.model(chosen, budget), prop, bounds, progress)
+    found, explored = first_break(story.searched.model(chosen, budget), prop, bounds, progress)
     if found is not None:
-        run = runs.follow(scenario, chosen, budget, found.actions)
+        run = runs.follow_found(story, chosen, budget, found.actions)
         verdict, its, again = _with_its_lock(finding, chosen, bounds, progress)
         ran = all_timers_ran((explored.timers, again))
         return FindingResult(finding, BREAKS, found.reason, run, explored.states, its, verdict, ran)
@@ -191,7 +192,7 @@ def _with_its_lock(
     """
     if not chosen.stages_shares or chosen.option("lock_expiry").name == ITS_LOCK:
         return "", "", TimersRan()
-    scenario, budget = scenario_named(finding.scenario), budget_of(finding.faults)
+    scenario, budget = searched_scenario(finding.scenario), budget_of(finding.faults)
     model = scenario.model(chosen.but(lock_expiry=ITS_LOCK), budget)
     asked = dict.fromkeys((property_named(finding.promise), PROPERTIES[0]))
     search = Search(model, tuple(asked))
@@ -223,7 +224,7 @@ def _verdict_with_its_lock(finding: Finding, search: Search, explored: Explored)
 
 def _play_to_moment(finding: Finding, look: Look) -> FindingResult:
     """Play the story up to the first moment that the predicate recognises."""
-    run = runs.play(finding.scenario, finding.design)
+    run = runs.play_searched(finding.scenario, finding.design)
     for step, number in enumerate(run.trace.line):
         node = run.trace.node(number)
         if look(node.world, node.events):
@@ -235,7 +236,10 @@ def _play_to_moment(finding: Finding, look: Look) -> FindingResult:
 
 def _play_to_break(finding: Finding) -> FindingResult:
     """Play the story up to the first moment at which its property is broken."""
-    run, prop = runs.play(finding.scenario, finding.design), property_named(finding.promise)
+    run, prop = (
+        runs.play_searched(finding.scenario, finding.design),
+        property_named(finding.promise),
+    )
     state = prop.initial(run.trace.node(0).world)
     for step, number in enumerate(run.trace.line):
         node = run.trace.node(number)
@@ -250,4 +254,4 @@ def _play_to_break(finding: Finding) -> FindingResult:
 def _cut_run(run: Run, step: int) -> Run:
     """Return the run that ends at a step of another one."""
     actions = tuple(run.trace.node(number).action for number in run.trace.line[1 : step + 1])
-    return runs.follow(run.scenario, run.design, run.budget, actions)
+    return runs.follow(run.scenario, run.design, run.budget, actions, run.settings)

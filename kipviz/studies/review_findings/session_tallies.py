@@ -16,8 +16,7 @@ from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions.transactions import InitProducerId, named_transactions
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.schema import Field
-from kipviz.scenarios.library import LIBRARY
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import LIBRARY, searched_scenario
 from kipviz.scenarios.scenario import Scenario
 from kipviz.studies.counting import sessions
 from kipviz.studies.study import Table
@@ -52,7 +51,7 @@ def _list_sent(story: Scenario, *clients: str) -> Iterator[Message]:
 def _of_sessions() -> tuple[Message, ...]:
     """Return one request of each kind that the sessions of KIP-1310's stories send."""
     found: dict[tuple[str, int], Message] = {}
-    for story in LIBRARY:
+    for story in (each.searched for each in LIBRARY):
         if story.name.startswith("kip-1310-") and story.beats:
             for message in _list_sent(story, "session"):
                 found.setdefault((_name(message), len(needs_of(message))), message)
@@ -66,7 +65,7 @@ def _name(message: Message) -> str:
 def unlisted_requests() -> str:
     """Return which requests sessions send that the list lacks, and which of the listed ones are new or not sent."""
     sent = {_name(message) for message in _of_sessions()}
-    today = {_name(m) for m in _list_sent(scenario_named(TODAY), "producer")}
+    today = {_name(m) for m in _list_sent(searched_scenario(TODAY), "producer")}
     new = [row.request for row in SENDERS if row.today == NOBODY]
     return (
         f"sessions send {', '.join(sorted(sent - set(LISTED)))}, which the list of 2.2 lacks; "
@@ -103,7 +102,7 @@ def missing_rights() -> str:
 
 def rights_of_both() -> str:
     """Return which rights the producer and the share consumer of one session need."""
-    story = scenario_named("kip-1310-share-session")
+    story = searched_scenario("kip-1310-share-session")
     told = []
     for client in ("producer", "consumer"):
         asked = [m for m in _list_sent(story, client) if named_transactions(m)]

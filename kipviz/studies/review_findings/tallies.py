@@ -37,7 +37,7 @@ from kipviz.messages.wire.schema import Field
 from kipviz.properties.verdict import States
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import Beat, play
 from kipviz.scenarios.setting import SHARE_GROUP, share_app
 
@@ -99,7 +99,7 @@ class _Tally(Search):
 def _tally_endings(
     design: str, faults: str = "", progress: ProgressTold | None = None
 ) -> tuple[_Tally, str]:
-    tally = _Tally(scenario(SMALL).model(design_named(design), budget_of(faults)))
+    tally = _Tally(searched_scenario(SMALL).model(design_named(design), budget_of(faults)))
     explored = tally.run(BOUNDS, progress)
     states = f"{explored.states:,} states"
     return tally, states if explored.complete else f"{states}, not all"
@@ -148,7 +148,7 @@ def undeclared_errors(progress: ProgressTold | None = None) -> str:
 
 def count_visits() -> str:
     """Return how many share-partitions a marker's hook visits, and how many of them the transaction involved."""
-    story = scenario("kip-1289-share-commit")
+    story = searched_scenario("kip-1289-share-commit")
     groups = 4
     readers = tuple(
         share_app(f"app-{n}", group_id=f"g{n}", program=story.spec.applications[0].program[1:2])
@@ -184,7 +184,7 @@ def write_on_a_group() -> str:
     """Try to grant the permission that the text asks for, and return the result."""
     asked = Acl("app-1", Operation.WRITE, Resource.GROUP, SHARE_GROUP)
     try:
-        check(scenario(SMALL).spec.but(acls=(asked,)))
+        check(searched_scenario(SMALL).spec.but(acls=(asked,)))
     except BadSpec as refused:
         return f"a cluster with such an ACL is rejected: {refused}"
     return "a cluster with such an ACL is accepted"
@@ -197,7 +197,7 @@ def senders_of_partitions() -> str:
         ("kip-1289-share-commit", "as-written"),
         ("kip-1289-group-commit", "kafka"),
     ):
-        trace, _ = scenario(name).play(design_named(design))
+        trace, _ = searched_scenario(name).play(design_named(design))
         sent = [event for event in _events(trace) if isinstance(event, MessageSent)]
         adding = [event for event in sent if isinstance(event.message, ENLISTING)]
         clients = sum(event.source.startswith("app-") for event in adding)
@@ -208,7 +208,7 @@ def senders_of_partitions() -> str:
 
 def addressee() -> str:
     """Return to which broker a staging is sent, and which one coordinates the group."""
-    trace, _ = scenario("kip-1289-share-commit").play(design_named("as-written"))
+    trace, _ = searched_scenario("kip-1289-share-commit").play(design_named("as-written"))
     image = trace.world.image
     (asked,) = {
         event.broker
@@ -224,7 +224,7 @@ def addressee() -> str:
 
 def thrown_by_an_abort() -> str:
     """Return what abortTransaction() throws after a rejected staging without a commit before it."""
-    story = scenario("kip-1289-small-abort")
+    story = searched_scenario("kip-1289-small-abort")
     (app,) = story.spec.applications
     released = tuple(
         line.but(verdicts=((-1, AcknowledgeType.RELEASE),))
@@ -280,7 +280,7 @@ def static_members() -> str:
 
 def keys_on_the_wire() -> str:
     """Return which parts of a staging and of its response name an API key, by their bytes."""
-    around = Around(scenario(SMALL).spec.topic_ids)
+    around = Around(searched_scenario(SMALL).spec.topic_ids)
     part = TxnPartitionAcknowledgements("src-0", ())
     asked = TxnShareAcknowledge("my-txn", SHARE_GROUP, 9, 0, "M1", 2, (part,))
     answer = staging_result("src-0", Errors.NONE)

@@ -17,7 +17,7 @@ from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import LOCK_RAN_OUT, RecordsMoved, TimePassed
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import Beat, play
 from kipviz.settings.broker_configs import (
     GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS,
@@ -58,7 +58,7 @@ def run_undisturbed(design: str, *, commits: bool, lock_ms: int = LOCK_MS) -> Tr
     `lock_ms` is group.share.record.lock.duration.ms. Without `commits` the producer does nothing after the staging, as
     in corner cases 6 and 7.
     """
-    story = scenario("kip-1289-small")
+    story = searched_scenario("kip-1289-small")
     settings = story.spec.settings.but(record_lock_duration_ms=lock_ms)
     spec = story.spec.but(clock=Clock("timed", tick="next"), settings=settings)
     model = story.but(spec=spec).model(design_named(design))

@@ -21,7 +21,7 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import MessageDelivered
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.properties.verdict import BROKEN
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import next_by_itself
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
@@ -44,7 +44,7 @@ class Crash(Value, frozen=True):
 
 def sweep(design: str, story: str = STORY) -> Iterator[Crash]:
     """Crash every broker at every step from the staging on, one run each."""
-    scenario, chosen = scenario_named(story), design_named(design)
+    scenario, chosen = searched_scenario(story), design_named(design)
     trace, _ = scenario.play(chosen)
     model = scenario.model(chosen)
     steps = trace.line

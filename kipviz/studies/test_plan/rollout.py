@@ -17,7 +17,7 @@ from kipviz.messages.events import CallReturned, MessageSent, TransactionMoved
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.applications import programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import Beat, play
 from kipviz.studies.test_plan.rounds import PLAIN
 
@@ -54,7 +54,7 @@ def _cell(
     design: str, program: tuple[Line, ...], lacking: tuple[int, ...], start: int, then: int
 ) -> str:
     """Run one round: initTransactions(), a change of the feature level if there is one, and the loop."""
-    story = scenario("kip-1289-corner-9")
+    story = searched_scenario("kip-1289-corner-9")
     (app,) = story.spec.applications
     spec: ClusterSpec = story.spec.but(
         applications=(app.but(program=program),),

@@ -23,7 +23,7 @@ from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import CallReturned, CallStarted, OffsetResolved
 from kipviz.scenarios.applications import programs
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 
 APP, OTHER = "app-1", "app-2"
 SOURCE, OUTPUT = "src-0", "output-A-0"
@@ -85,7 +85,7 @@ class Round(Value, frozen=True):
 
 def spec_of(way: Way, records: int = 2) -> ClusterSpec:
     """Return the cluster of a way with `records` records to read and an application that takes them all."""
-    story = scenario_named(way.story)
+    story = searched_scenario(way.story)
     app = next(a for a in story.spec.applications if a.name == APP)
     values = tuple(f"v{n}" for n in range(records))
     changed = app.but(program=way.program or app.program, max_records=records)

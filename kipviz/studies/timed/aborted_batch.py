@@ -19,7 +19,7 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import RecordsMoved, TransactionDecided
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.applications import programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import next_by_itself
 from kipviz.scenarios.setting_changes import apply_changes
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
@@ -75,7 +75,7 @@ class BatchHistory(Value, frozen=True):
 
 def model_of(design: str, limit: int) -> ClusterModel:
     """Return the model: one share-partition of 100 records, and one member that takes all it can get."""
-    story = scenario(STORY)
+    story = searched_scenario(STORY)
     ((partition, first, _),) = story.spec.records
     (app,) = story.spec.applications
     spec = story.spec.but(

@@ -33,7 +33,7 @@ from kipviz.messages.shares.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE
 from kipviz.scenarios.applications import programs
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting import GROUP as GROUP_ID
 from kipviz.scenarios.setting import TRANSACTIONAL_ID, group_app, home, share_app
 from kipviz.studies.test_plan.cost import NEVER, Table, path_words, since
@@ -248,7 +248,7 @@ def behind_a_batch(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  
     """
     rows = []
     for words, design, name in CONNECTIONS:
-        spec = scenario_named(name).spec
+        spec = searched_scenario(name).spec
         coordinators = (home(CONSUMER_OFFSETS, GROUP_ID), home(TRANSACTION_STATE, TRANSACTIONAL_ID))
         placements = tuple(
             p if p.partition not in coordinators else Placement(p.partition, 3, (4,))

@@ -6,7 +6,7 @@ from functools import partial
 
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import MessageDelivered, TransactionDecided
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.studies.counting.counted import has_staged
 from kipviz.studies.counting.databases import PROMPT, run
 from kipviz.studies.study import Part, Parts, Rival, Row, StoppedEarly, Tell
@@ -18,7 +18,7 @@ NEVER = "never"
 
 def hops(design: str) -> tuple[tuple[str, ...], bool]:
     """Return the messages between brokers after the decision, and whether the record left TX_PENDING."""
-    model = scenario(STORY).model(design_named(design))
+    model = searched_scenario(STORY).model(design_named(design))
     trace = go_on(run(model, PROMPT), model)
     decided, found = False, []
     for number in trace.line:

@@ -23,7 +23,7 @@ from kipviz.core.values import Value, digest_of, encoding
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import TimePassed, TransactionDecided
 from kipviz.properties.verdict import HOLDS, Finding
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import at_levels
 from kipviz.settings.broker_configs import TRANSACTION_MAX_TIMEOUT_MS
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
@@ -133,7 +133,7 @@ def _is_open(world: World) -> bool:
 def cluster(limits: Limits, situation: Situation) -> ClusterSpec:
     """Return the cluster of a rival in a situation: one producer that copies one record."""
     two_phase = not limits.timeout_ms
-    plain = scenario("kip-1309-dead-writer").spec
+    plain = searched_scenario("kip-1309-dead-writer").spec
     app = plain.applications[0].but(
         transaction_timeout_ms=limits.timeout_ms or TRANSACTION_TIMEOUT_MS.default,
         two_phase_commit=two_phase,

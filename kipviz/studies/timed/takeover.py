@@ -33,7 +33,7 @@ from kipviz.messages.events import CallReturned, MessageDelivered, TimePassed
 from kipviz.messages.message_errors import error_in
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.transaction_state import TransactionState
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import next_by_itself
 from kipviz.scenarios.setting import PLAYGROUND
@@ -104,7 +104,7 @@ def run_takeover(name: str, session_ms: int) -> TakenOver:
 
 
 def _model(name: str, session_ms: int) -> ClusterModel:
-    story = scenario_named(STORY)
+    story = searched_scenario(STORY)
     timed = story.spec.but(
         clock=Clock(TIMED, delay_max_ms=0, tick=TICKS[1]),
         durations=Durations(session_timeout_ms=session_ms, retry_backoff_ms=1_000),

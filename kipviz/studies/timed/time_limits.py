@@ -19,7 +19,7 @@ from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.expectations import AbortIsNoFailure
 from kipviz.scenarios.applications import programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting_changes import apply_changes
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
 
@@ -118,7 +118,7 @@ def outlives(design: str, aborts: int, limit: int, tell: Tell = content) -> bool
 
     The application throws after it has staged, that many times, and then commits.
     """
-    story = scenario("kip-1289-small-abort")
+    story = searched_scenario("kip-1289-small-abort")
     asked = LandscapeQuestion(
         "kip-1289-small-abort", (design,), Axis(LOCK, (10_000,)), Axis(LIMIT, (limit,)), STEP_MS
     )

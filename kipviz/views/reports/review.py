@@ -448,7 +448,7 @@ def _each(pairs: Sequence[tuple[str, object]]) -> str:
 
 def counterexample(judged: DesignVerdicts, cell: PropertyVerdict) -> Run:
     """Return the run of a violated cell, to be opened, drawn or saved."""
-    return runs.follow(
+    return runs.follow_found(
         scenario_named(judged.scenario), design_named(judged.design), judged.budget, cell.actions
     )
 

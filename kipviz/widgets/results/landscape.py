@@ -24,7 +24,7 @@ from kipviz.cluster.timing.clock import ms
 from kipviz.core.outside.printable import complete_sentence
 from kipviz.core.outside.validation import several
 from kipviz.properties.verdict import HOLDS
-from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.library import searched_scenario
 from kipviz.views.measures.landscape import landscape_blocks
 from kipviz.views.reports.blocks import Blocks
 from kipviz.views.tones import IDLE, KEPT, OPEN, VIOLATED
@@ -352,7 +352,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
 def _picker(
     side: str, question: LandscapeQuestion, axis: Axis
 ) -> tuple[ipywidgets.Dropdown, ipywidgets.Text]:
-    spec = scenario_named(question.scenario).spec.but(budget=budget_of(question.faults))
+    spec = searched_scenario(question.scenario).spec.but(budget=budget_of(question.faults))
     options = tuple(dict.fromkeys((axis.setting, *settings_of(spec))))
     pick = ipywidgets.Dropdown(
         options=options,

@@ -21,7 +21,7 @@ from kipviz.designs.design import Design
 from kipviz.properties.verdict import title_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
-from kipviz.scenarios.setting_changes import apply_changes
+from kipviz.scenarios.setting_changes import change_story
 from kipviz.views.reports.blocks import Blocks, BrokenRun, Paragraph
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.progress import saying
@@ -90,7 +90,7 @@ class Search(ResultPage):
     def _find_breaking(self, prop: str) -> Breaking:
         for example in self.explored.counterexamples:
             if prop in {"", example.property}:
-                run = runs.follow(*self._made_from, example.actions, self._settings)
+                run = runs.follow_found(*self._made_from, example.actions, self._settings)
                 return breaking(run, example.property)
         raise LookupError(f"the search found no run that breaks {prop or 'a property'}")
 
@@ -128,7 +128,7 @@ class Search(ResultPage):
 
     def steps(self, example: Counterexample) -> tuple[str, ...]:
         """Return the names of a counterexample's steps."""
-        return runs.labels(runs.follow(*self._made_from, example.actions, self._settings))
+        return runs.labels(runs.follow_found(*self._made_from, example.actions, self._settings))
 
 
 def search(
@@ -175,8 +175,8 @@ def search(
     ]
     reductions = [reduction(name) for name in names]
     changes = (*((f"clock={clock}",) if clock else ()), *settings)
-    spec, under = apply_changes(story.spec, chosen, changes)
-    model = story.but(spec=spec).model(under, budget)
+    searched, under = change_story(story.searched, chosen, changes)
+    model = searched.model(under, budget)
     with saying(_searching(states_max)) as go_on:
         explored = explore(model, states_max, go_on, reductions)
     return Search(story, chosen, budget, explored, changes)

@@ -49,7 +49,7 @@ from kipviz.messages.shares.share_admin import DeleteGroups
 from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.consumer_offsets import UNREVOKED, GroupTombstone, OffsetTombstone
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from tests.brokers.membership.test_share_membership import STATES
 from tests.messages.offset_fetches import fetch_all
 from tests.scenarios.story import play_once
@@ -479,7 +479,7 @@ def test_what_is_wrong_with_one_partition_fails_the_call() -> None:
 def test_a_target_that_is_none_is_refused_with_one_sentence(
     line: int, target: str, said: str
 ) -> None:
-    spec = scenario("kip-345-removed").spec
+    spec = searched_scenario("kip-345-removed").spec
     operator = spec.applications[-1]
     program = list(operator.program)
     program[line] = program[line].but(target=target)

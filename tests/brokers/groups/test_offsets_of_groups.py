@@ -40,7 +40,7 @@ from kipviz.messages.wire.kind import Around
 from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import OffsetCommitRecord
 from kipviz.records.placement import partition_for
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting import GROUP
 from kipviz.views.explanations.operators import list_learned
 from tests.messages.offset_fetches import fetch_all
@@ -162,7 +162,7 @@ def test_a_target_that_says_nothing_is_refused(target: str, said: str) -> None:
 
 
 def test_a_line_is_about_its_groups_and_not_about_its_option() -> None:
-    operator = scenario("kip-709-offsets-of-three").spec.applications[-1]
+    operator = searched_scenario("kip-709-offsets-of-three").spec.applications[-1]
     assert groups_of(operator.program[1]) == (GROUP, BILLING, MISSPELT)
 
 

@@ -47,7 +47,7 @@ from kipviz.messages.wire.codec import decode, encode
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.records.placement import CONSUMER_OFFSETS, partition_for
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting import GROUP
 from kipviz.views.explanations.operators import list_learned
 from tests.scenarios.story import nodes, play_once
@@ -273,7 +273,7 @@ def test_the_next_call_is_about_one_group_again() -> None:
 
 
 def test_a_target_of_blanks_names_no_group() -> None:
-    spec = scenario("kip-229-several").spec
+    spec = searched_scenario("kip-229-several").spec
     operator = spec.applications[-1]
     lines = (operator.program[0].but(target=" "), *operator.program[1:])
     with pytest.raises(BadSpec, match="' ' names no group"):

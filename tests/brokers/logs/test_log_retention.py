@@ -22,13 +22,13 @@ from kipviz.cluster.timing.timers import front_of
 from kipviz.driving.desk import Desk
 from kipviz.messages.events import LogPruned
 from kipviz.records.batches import Batch, DataRecord
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from tests.scenarios.story import after, committed_outputs, nodes, play_once
 
 OUT = "out-0"
 TIMER = LogRetention("out-0")
 STORY = "kip-98-older-than-retention"
-SPEC = scenario(STORY).spec
+SPEC = searched_scenario(STORY).spec
 RETENTION_MS = SPEC.settings.log_retention_ms
 
 

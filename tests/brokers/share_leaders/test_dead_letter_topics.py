@@ -31,7 +31,7 @@ from kipviz.messages.cluster.topic_creation import (
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import COPIED, NOT_COPIED
 from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from tests.brokers.share_leaders.share_place import (
     ARCH,
     ARCHIVING,
@@ -245,6 +245,6 @@ def test_a_topic_that_brokers_are_to_make_needs_a_place():
 
 
 def test_a_broker_that_asks_for_a_topic_learns_of_it_with_everybody():
-    story = scenario("kip-1191-first-letter")
+    story = searched_scenario("kip-1191-first-letter")
     model = story.model(design("kafka"))
     assert "dlq.orders" not in model.initial().image.topic_ids

@@ -12,11 +12,11 @@ from kipviz.messages.events import MessageSent
 from kipviz.messages.transactions.transactions import WriteTxnMarkersResponse
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
 
-STORY = scenario("kip-1289-small-lost-outcome")
+STORY = searched_scenario("kip-1289-small-lost-outcome")
 WRITTEN, DRAFT = "finding-X43", "pull-request-22357"
 LOST = "B5/persister loses B7"
 KEY = "src-0@100"

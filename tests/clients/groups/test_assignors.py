@@ -35,7 +35,7 @@ from kipviz.messages.groups.classic_groups import (
 )
 from kipviz.messages.groups.groups import OffsetFetch
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE, Subscription
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from tests.clients.groups.test_classic_consumer import BOTH, fresh, send
 from tests.clients.parts import change
 from tests.scenarios.story import nodes, play_once
@@ -250,7 +250,7 @@ def test_only_what_moves_stops_and_the_rest_goes_on_where_it_was() -> None:
 
 @pytest.mark.parametrize(("assignors", "said"), [((), "not none"), (("sticky",), "not sticky")])
 def test_an_assignor_that_is_not_modelled_is_refused(assignors: tuple[str, ...], said: str) -> None:
-    spec = scenario("kip-429-cooperative").spec
+    spec = searched_scenario("kip-429-cooperative").spec
     wrong = tuple(app.but(assignors=assignors) for app in spec.applications)
     with pytest.raises(BadSpec, match=f"one or both of range, cooperative-sticky, {said}"):
         check(spec.but(applications=wrong))

@@ -23,7 +23,7 @@ from kipviz.messages.groups.classic_groups import HeartbeatResponse, LeaveGroup,
 from kipviz.messages.groups.groups import GroupOffset, OffsetCommit, committed_response
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from kipviz.records.batches import DataRecord
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import Beat, play
 from tests.clients.groups.test_classic_consumer import BOTH, back, stable
 from tests.clients.groups.test_classic_consumer import send as classic_send
@@ -174,10 +174,10 @@ def test_who_was_too_slow_hears_of_it_when_it_commits(story: str, raised: str) -
 
 def test_alone_in_its_group_a_stale_member_commits_all_the_same() -> None:
     """An empty group of KIP-848 takes offsets from whoever says no epoch; a classic one is not asked."""
-    story = scenario("kip-848-polls-too-late")
+    story = searched_scenario("kip-848-polls-too-late")
     spec = story.spec
     alone = spec.applications[0].but(
-        program=scenario("kip-62-polls-too-late").spec.applications[0].program
+        program=searched_scenario("kip-62-polls-too-late").spec.applications[0].program
     )
     model = story.but(spec=spec.but(applications=(alone,))).model(design("kafka"))
     goes = ("app-1 goes on", "quiet", "app-1 goes on")
@@ -202,7 +202,7 @@ def test_under_a_clock_it_takes_max_poll_interval_ms_after_poll_came_back() -> N
     assert quick.spec.durations.max_poll_interval_ms == 300_000
     shorter = quick.spec.durations.but(max_poll_interval_ms=30_000)
     slow = tuple(app.but(work_ms=40_000) for app in quick.spec.applications)
-    story = scenario("kip-848-polls-too-late").but(
+    story = searched_scenario("kip-848-polls-too-late").but(
         spec=quick.spec.but(applications=slow, durations=shorter)
     )
     model = story.model(design("kafka"))

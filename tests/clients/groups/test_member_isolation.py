@@ -14,7 +14,7 @@ from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.logs.producing import Fetch
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from tests.clients.parts import stable_member
 
 BOTH = pytest.mark.parametrize("protocol", [ConsumerMembership, ConsumerCoordinator])
@@ -48,7 +48,7 @@ def test_the_next_life_of_a_member_has_the_same_isolation_level(protocol, uncomm
 
 def reading(**changes) -> ClusterSpec:
     """The cluster of a story about a reader of uncommitted records, in which that one is changed."""
-    spec = scenario("pain-ghosts").spec
+    spec = searched_scenario("pain-ghosts").spec
     applications = tuple(a.but(**changes) if a.name == "default" else a for a in spec.applications)
     return spec.but(applications=applications)
 
@@ -63,7 +63,7 @@ def test_a_process_s_consumer_has_the_level_of_its_spec_however_it_joins(protoco
 
 
 def test_a_member_of_a_share_group_is_refused_a_level_of_its_own():
-    spec = scenario("kip-932-renew").spec
+    spec = searched_scenario("kip-932-renew").spec
     (app, *others) = spec.applications
     check(spec)
     with pytest.raises(BadSpec, match="one isolation level for all members: set isolation_level"):

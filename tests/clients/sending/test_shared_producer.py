@@ -24,16 +24,16 @@ from kipviz.messages.logs.producing import Produce
 from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.applications import shared_producer_programs as programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import next_by_itself
 from kipviz.views.explanations import exceptions
 from kipviz.views.role_cards.owners import clients as card_of
 from tests.clients.parts import batch_of, change, producer_of
 from tests.scenarios.story import after, nodes, play_once
 
-FORGOTTEN = scenario("kip-98-threads-timed-out")
-STRAY = scenario("kip-98-threads-stray-record")
-STUCK = scenario("kip-98-threads-stuck-commit")
+FORGOTTEN = searched_scenario("kip-98-threads-timed-out")
+STRAY = searched_scenario("kip-98-threads-stray-record")
+STUCK = searched_scenario("kip-98-threads-stuck-commit")
 
 FIRST, SECOND = Step("app-1"), Step("app-1", "worker")
 BUDGET = FaultBudget(max_block=2, delivery_timeout=1)

@@ -15,7 +15,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, PlainSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, SessionGiven
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.clients.parts import change
 from tests.scenarios.story import nodes, play_once
@@ -27,7 +27,7 @@ NEW = Line("producer = new KafkaProducer(configs, session);", Call.NEW_PRODUCER)
 
 
 def process(story, **changes):
-    spec = scenario(story).spec
+    spec = searched_scenario(story).spec
     app = spec.applications[0].but(**changes)
     model = ClusterModel(spec.but(applications=(app,)), design("repaired").broker_rules(), RULES)
     return model.initial().applications[app.name]
@@ -104,7 +104,9 @@ def test_a_constructor_with_two_identities_says_which_two():
     ],
 )
 def test_two_identities_are_two_decisions_and_a_crash_tears_them(under, states, broken):
-    model = scenario("kip-1310-two-identities").model(design(under), budget_of("crash_client=1"))
+    model = searched_scenario("kip-1310-two-identities").model(
+        design(under), budget_of("crash_client=1")
+    )
     search = Search(model, PROPERTIES)
     found = search.run(Bounds(states_max=60_000), lambda *_: not search.found)
     assert {c.property for c in found.counterexamples} == broken

@@ -18,7 +18,7 @@ from kipviz.messages.shares.share_groups import (
     TxnShareAcknowledge,
     offsets_of,
 )
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from tests.clients.parts import session_of
 from tests.messages.shares import staging_response
 
@@ -29,7 +29,10 @@ SESSION = "session"
 def acknowledge_some(*offsets: int) -> ShareConsumer:
     """A consumer whose application has spoken of some records, one call for each."""
     app = (
-        scenario("kip-1310-share-session").model(design("repaired")).initial().applications["app-1"]
+        searched_scenario("kip-1310-share-session")
+        .model(design("repaired"))
+        .initial()
+        .applications["app-1"]
     )
     app = app.but(records=tuple(FetchedRecord("src-0", o, "a", 1) for o in offsets))
     line = next(line for line in app.program if line.call in STAGING)
@@ -96,7 +99,7 @@ def test_behind_a_vote_that_is_refused_no_other_one_is_sent() -> None:
 @pytest.mark.parametrize("on_its_way", [False, True])
 def test_a_session_does_not_commit_over_a_vote_that_nobody_has_answered(on_its_way: bool) -> None:
     rules = design("repaired").client_rules()
-    app = scenario("kip-1310-share-session").model(design("repaired")).initial()
+    app = searched_scenario("kip-1310-share-session").model(design("repaired")).initial()
     me = app.applications["app-1"].but(others=Table.of({SESSION: session_of(SESSION, "t")}))
     consumer = acknowledge_some(0).but(source=me.consumer.source)
     waiting = settle(me.with_client(on_the_wire(consumer) if on_its_way else consumer), rules)

@@ -12,12 +12,12 @@ from kipviz.cluster.behaviour.due_actions import deadline_of
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.timing.clock import Clock
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import next_by_itself
 from kipviz.views.role_cards.remaining_time import later
 
-STORY = scenario("kip-1310-two-threads")
+STORY = searched_scenario("kip-1310-two-threads")
 FIRST, SECOND = Step("app-1"), Step("app-1", "worker")
 WORK_MS = 20_000
 
@@ -49,7 +49,7 @@ def after(model, world, *actions):
 
 
 def test_where_nothing_may_be_late_threads_meet_in_every_way_in_which_they_do_without_a_clock():
-    model = time_story(scenario("kip-1310-late-thread"), delay_max_ms=0, pause_max_ms=0)
+    model = time_story(searched_scenario("kip-1310-late-thread"), delay_max_ms=0, pause_max_ms=0)
     found = Search(model, PROPERTIES).run(Bounds())
     assert (found.states, found.complete) == (601, True)
 

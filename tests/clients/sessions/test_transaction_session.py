@@ -45,7 +45,7 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitions,
     TxnPartitionsResult,
 )
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from tests.clients.parts import (
     assigned_consumer_of,
     batch_of,
@@ -641,7 +641,9 @@ def test_a_batch_of_a_bound_producer_does_not_wait_for_a_request_of_its_session(
 
 
 def test_a_session_rests_before_it_asks_again_where_the_clock_has_rests() -> None:
-    spec = scenario("kip-1310-share-session").spec.but(clock=Clock("timed", backs_off=True))
+    spec = searched_scenario("kip-1310-share-session").spec.but(
+        clock=Clock("timed", backs_off=True)
+    )
     made = first_world(spec).applications["app-1"].session
     assert made.manager.backs_off
     assert s.restart(made, 1).manager.backs_off

@@ -20,7 +20,7 @@ from kipviz.cluster.specs.spec import BadSpec, FaultBudget, ThreadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
 from kipviz.scenarios.applications import thread_programs as programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.library import study
 from kipviz.studies.study import answer
@@ -36,7 +36,7 @@ RULES = design("repaired").client_rules()
 
 
 def process(story=THREADS):
-    return scenario(story).model(design("repaired")).initial().applications["app-1"]
+    return searched_scenario(story).model(design("repaired")).initial().applications["app-1"]
 
 
 def at(me, line, thread=""):
@@ -129,7 +129,7 @@ def test_a_call_that_has_to_wait_is_made_when_the_other_one_is_over():
 
 
 def test_a_process_that_is_started_again_has_no_thread_at_work():
-    model = scenario(THREADS).model(design("repaired"))
+    model = searched_scenario(THREADS).model(design("repaired"))
     world = model.initial()
     begun = world.but(applications=world.applications.set("app-1", submit(process())))
     assert Step("app-1", "worker") in model.enabled(begun)
@@ -156,7 +156,7 @@ def test_a_process_that_is_started_again_has_no_thread_at_work():
     ],
 )
 def test_threads_that_cannot_be_are_refused_in_one_sentence(changes, says):
-    spec = scenario(THREADS).spec
+    spec = searched_scenario(THREADS).spec
     (app,) = spec.applications
     with pytest.raises(BadSpec, match=re.escape(says)):
         ClusterModel(spec.but(applications=(app.but(**changes),)), None, RULES)
@@ -188,7 +188,7 @@ def test_how_every_interleaving_of_two_threads_ends_in_each_reading():
 
 
 def test_a_lock_in_the_session_alone_lets_a_record_in_behind_an_abort():
-    model = scenario(LATE).model(design("kip-1310-look-first"), FaultBudget())
+    model = searched_scenario(LATE).model(design("kip-1310-look-first"), FaultBudget())
     found = Search(model, PROPERTIES).run(Bounds())
     assert {c.property: len(c.actions) for c in found.counterexamples} == {"atomic": 48}
 

@@ -11,7 +11,7 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec
 from kipviz.messages.events import RecordsMoved
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.views.reasons.beliefs import RememberedResponses, beliefs
 from tests.scenarios.story import nodes, play_once
 
@@ -19,7 +19,7 @@ STORY = "kip-1289-flink-shuffle"
 
 
 def cluster(**changes: object) -> ClusterSpec:
-    spec = scenario(STORY).spec
+    spec = searched_scenario(STORY).spec
     return spec.but(applications=(spec.applications[0].but(**changes),))
 
 
@@ -39,7 +39,7 @@ def test_after_both_stagings_no_drained_object_is_left_in_either_consumer() -> N
 
 
 def test_the_beliefs_have_a_row_for_each_member_of_the_process() -> None:
-    spec = scenario(STORY).spec
+    spec = searched_scenario(STORY).spec
     trace, _ = play_once(STORY, "draft-late")
     # Source B has its record, and its decision is not drained yet.
     world = next(

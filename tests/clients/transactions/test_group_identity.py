@@ -31,10 +31,10 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitionsResult,
 )
 from kipviz.records.batches import DataRecord
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from tests.clients.parts import begin_transaction, change, classic_member_of, producer_of
 
-LOOP = scenario("kip-447-first-draft").spec.applications[0].program
+LOOP = searched_scenario("kip-447-first-draft").spec.applications[0].program
 
 RULES = design("kip-447-first-draft").client_rules()
 P = ProducerState

@@ -15,7 +15,7 @@ from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.logs.producing import FetchedRecord
 from kipviz.messages.shares.share_groups import AcknowledgeType
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import follow
 
 TWICE, TWO_POLLS = "kip-1289-small-twice-in-one", "kip-1289-small-two-polls"
@@ -25,7 +25,7 @@ TO_THE_SEND = ("app-1 goes on", "quiet", "app-1 goes on") * 2 + ("app-1 goes on"
 
 
 def after(story: str, name: str, *steps: str) -> tuple[ClusterModel, World]:
-    model = scenario(story).model(design(name))
+    model = searched_scenario(story).model(design(name))
     trace = Trace.start(model)
     for step in (*TO_THE_SEND, *steps):
         trace = follow(trace, model, step, "the test")
@@ -97,7 +97,7 @@ TO_THE_VOTE = (*TO_THE_SEND[:-1], "app-1 goes on")
 
 def in_session(story: str, *steps: str, again: bool = False) -> tuple[ClusterModel, World]:
     """The story's cluster after some steps; `again` lets the program poll right after its vote."""
-    told = scenario(story)
+    told = searched_scenario(story)
     app = told.spec.applications[0]
     if again:
         app = app.but(program=(*app.program[:5], app.program[1]))
@@ -143,7 +143,7 @@ def test_a_poll_waits_for_the_vote_that_the_consumer_sends_itself() -> None:
 )
 def test_a_staging_that_speaks_of_no_record_of_the_batch_sends_nothing(story: str) -> None:
     """Its request would be about nothing, and might be refused all the same."""
-    model = scenario(story).model(design("repaired"))
+    model = searched_scenario(story).model(design("repaired"))
     app = model.initial().applications["app-1"]
     app = app.but(records=(FetchedRecord("src-0", 100, "a", 1),))
     line = next(line for line in app.program if line.call in STAGING)

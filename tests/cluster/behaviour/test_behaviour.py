@@ -31,7 +31,7 @@ from kipviz.cluster.timing.clock import Due
 from kipviz.cluster.timing.timers import AGES
 from kipviz.cluster.world import PARTS
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 
 ACTIONS = get_args(ClusterAction)
 
@@ -165,7 +165,7 @@ def test_no_two_behaviours_have_one_place() -> None:
     "name", ["kip-1289-share-commit", "kip-98-zombie", "kip-11-heartbeat", "kip-1289-rolling"]
 )
 def test_what_is_offered_is_possible_and_stands_in_the_order_of_the_places(name: str) -> None:
-    story = scenario(name)
+    story = searched_scenario(name)
     every = FaultBudget(**dict.fromkeys(FaultBudget.__struct_fields__, 1))
     model = story.model(design(story.designs[0]), every)
     world, met = model.initial(), set()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from kipviz.cluster.actions import Deliver, DeliverLate, ExpireLock, Send
 from kipviz.cluster.behaviour.catalogue import label, name_action, script_name
 from kipviz.designs.catalogue import REPAIRED, design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 
 
 def test_no_two_things_that_can_happen_at_once_have_one_name() -> None:
     for story in ("kip-1289-share-commit", "kip-1289-share-abort", "kip-1289-lock-expiry"):
-        played = scenario(story)
+        played = searched_scenario(story)
         model = played.model(REPAIRED)
         trace, _ = played.play(REPAIRED)
         for node in trace.line:
@@ -22,7 +22,7 @@ def test_no_two_things_that_can_happen_at_once_have_one_name() -> None:
 
 
 def test_a_lock_names_its_group_only_where_several_groups_share() -> None:
-    story = scenario("kip-932-slow-member")
+    story = searched_scenario("kip-932-slow-member")
     for groups, expected in (
         (("g1", "g1"), "the lock of src-0@100 expires"),
         (("g1", "g2"), "the lock of src-0@100 in g1 expires"),
@@ -37,7 +37,7 @@ def test_a_lock_names_its_group_only_where_several_groups_share() -> None:
 
 
 def test_what_is_not_there_any_more_still_has_a_name() -> None:
-    world = scenario("kip-1289-small").model(REPAIRED).initial()
+    world = searched_scenario("kip-1289-small").model(REPAIRED).initial()
     assert (
         label(world, Deliver("app-1/producer", 9, "request")) == "nothing (request) arrives at B9"
     )

@@ -20,7 +20,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import ConnectionLost, LeaderMoved, LogPruned, MessageSent
 from kipviz.messages.transactions.transactions import InitProducerId, InitProducerIdResponse
 from kipviz.records.batches import Batch, DataRecord
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from tests.cluster.small_clusters import FIRST_OFFSET, model_of, small_spec, steps_of
 
 KAFKA = design("kafka")
@@ -131,7 +131,7 @@ def test_what_is_appended_while_too_few_replicas_are_in_sync_is_below_no_high_wa
 
 
 def test_a_copy_to_the_dead_letter_queue_that_is_lost_on_its_way_is_sent_again():
-    story = scenario("kip-1191-poison-record")
+    story = searched_scenario("kip-1191-poison-record")
     trace, _ = story.play(KAFKA)
     place = ("B5/dlq", 3)
     worlds = [trace.node(node).world for node in trace.line]

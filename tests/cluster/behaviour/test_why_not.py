@@ -30,7 +30,7 @@ from kipviz.cluster.timing.clock import Clock, Due
 from kipviz.cluster.world import Connection, Envelope, World
 from kipviz.designs.catalogue import design
 from kipviz.messages.transactions.transactions import InitProducerId
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from tests.cluster.small_clusters import model_of, small_spec
 
 PRODUCER = "app-1/producer"
@@ -151,7 +151,7 @@ def test_a_delay_that_a_coordinator_does_not_keep_is_not_over() -> None:
 
 
 def test_a_topic_is_made_again_once_and_only_where_it_may_be() -> None:
-    model = scenario("kip-1319-by-id").model(design("kafka"), FaultBudget())
+    model = searched_scenario("kip-1319-by-id").model(design("kafka"), FaultBudget())
     world = model.initial()
     assert model.why_not(world, RemakeTopic("output-A")) == (
         "output-A cannot be created again in this cluster; topics that can: src"

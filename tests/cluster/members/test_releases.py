@@ -29,14 +29,14 @@ from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_of
 from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions.transactions import AddPartitionsToTxn, EndTxn, TxnPartitions
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import Beat, play
 from tests.messages.shares import stages
 from tests.scenarios.story import after
 
 KAFKA = design("kafka")
 OLD, NEW = "4.4", "kip-1289"
-ROLLING_SPEC = scenario("kip-1289-rolling").spec
+ROLLING_SPEC = searched_scenario("kip-1289-rolling").spec
 BROKERS = ROLLING_SPEC.brokers
 OFFSETS = TxnOffsetCommit("t", "g", 9, 0, "C1", 2, (GroupOffset("src-0", 1),))
 
@@ -91,7 +91,7 @@ def test_a_binary_from_before_kip_447_knows_of_no_member_and_of_no_stable_offset
 
 
 def test_the_gate_of_kip_447_stays_closed_for_one_broker_from_before_it() -> None:
-    story = scenario("kip-447-gate-rolling")
+    story = searched_scenario("kip-447-gate-rolling")
     level = UpgradeFeature("inter_broker_protocol", 1)
     before = after("kip-447-gate-rolling", "kip-447-init-consumer", story.beats[3].title)
     here = story.model(design("kip-447-init-consumer"))
@@ -147,7 +147,7 @@ def every(name: str) -> tuple[tuple[int, str], ...]:
 
 def test_going_back_from_4_4_to_3_6_is_possible_until_version_2_is_finalized() -> None:
     before = after("kip-890-rolling-to-2", "kafka", "Brokers 3, 4 and 5 get 4.4")
-    here = model(scenario("kip-890-rolling").spec, "kafka")
+    here = model(searched_scenario("kip-890-rolling").spec, "kafka")
     stopped = here.step(before, InstallRelease(4, "3.6")).world
     assert StartBroker(4) in here.enabled(stopped)
     final = after("kip-890-rolling-to-2", "kafka", "Broker 1 is the last one")

@@ -43,13 +43,13 @@ from kipviz.messages.shares.share_groups import (
     ShareFetchResponse,
 )
 from kipviz.messages.transactions.transactions import PartitionResult
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
 from tests.clients.parts import change, producer_of
 from tests.messages.shares import fetch_response, fetches
 from tests.scenarios.story import after
 
-SPEC = scenario("kip-11-name-lost").spec
+SPEC = searched_scenario("kip-11-name-lost").spec
 RIGHTS = SPEC.acls
 OF_THE_NAME, _, OF_THE_SOURCE, *_ = RIGHTS
 

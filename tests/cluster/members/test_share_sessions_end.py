@@ -12,10 +12,10 @@ from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import RecordsMoved
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import next_by_itself
 
-STORY = scenario("kip-932-close")
+STORY = searched_scenario("kip-932-close")
 
 
 def and_quiet(

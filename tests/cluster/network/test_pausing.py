@@ -13,10 +13,10 @@ from kipviz.core.model import NotEnabled
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import follow
 
-STORY = scenario("pain-two-instances")
+STORY = searched_scenario("pain-two-instances")
 
 
 @pytest.fixture

@@ -25,13 +25,13 @@ from kipviz.messages.events import AcknowledgementsCompleted, MessageSent
 from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch, ShareFetchResponse
 from kipviz.properties.expectations import ExpectationState, NoWaitForOneself
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import follow
 from kipviz.views.explanations.guards import guards
 from kipviz.views.reasons.request_position import why_broker_waits
 from tests.messages.shares import fetches
 
-ONE_ANSWER = scenario("kip-932-one-answer")
+ONE_ANSWER = searched_scenario("kip-932-one-answer")
 
 POLL = ("app-1 goes on", "quiet")
 

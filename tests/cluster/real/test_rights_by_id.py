@@ -23,12 +23,12 @@ from kipviz.messages.groups.groups import (
     TxnOffsetCommitResponse,
     committed_response,
 )
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
 from tests.clients.parts import change, producer_of
 from tests.scenarios.story import after
 
-SPEC = scenario("kip-11-name-lost").spec
+SPEC = searched_scenario("kip-11-name-lost").spec
 RIGHTS = SPEC.acls
 OF_THE_NAME, _, _, OF_THE_GROUP, *_ = RIGHTS
 

@@ -208,9 +208,10 @@ def test_what_the_model_lacks_for_a_process_is_said_of_the_profile_kafka_too() -
     )
 
 
-def test_every_story_has_the_profile_that_the_papers_of_verdicts_name() -> None:
+def test_every_story_is_searched_under_the_profile_that_the_papers_of_verdicts_name() -> None:
     """LEDGER, FINDINGS and DRAFTS say of all their clusters that they are small."""
-    others = {s.name: name for s in LIBRARY if (name := profile_of(s.spec).profile.name) != "small"}
+    found = {story.name: profile_of(story.searched.spec).profile.name for story in LIBRARY}
+    others = {name: profile for name, profile in found.items() if profile != "small"}
     assert others == dict.fromkeys(AS_KAFKA_IS, "kafka-defaults")
 
 

@@ -10,10 +10,10 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, SessionSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.shares.share_groups import AcknowledgeType
-from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.scenarios.library import LIBRARY, searched_scenario
 
-SHARE = scenario("kip-1289-share-commit").spec.applications[0]
-REGULAR = scenario("kip-1289-group-commit").spec.applications[0].but(database=False)
+SHARE = searched_scenario("kip-1289-share-commit").spec.applications[0]
+REGULAR = searched_scenario("kip-1289-group-commit").spec.applications[0].but(database=False)
 
 
 def line(call, **more):
@@ -65,14 +65,14 @@ def test_every_story_s_programs_can_be_run():
 
 
 def test_each_partition_of_a_share_group_s_member_is_of_a_topic_with_an_id():
-    spec = scenario("kip-1289-several-partitions").spec
+    spec = searched_scenario("kip-1289-several-partitions").spec
     left = tuple(each for each in spec.topic_ids if each[0] != "pay")
     with pytest.raises(BadSpec, match="but topic pay has no id"):
         check(spec.but(topic_ids=left))
 
 
 def test_a_transaction_may_be_left_by_an_id_that_nobody_has_now():
-    story = scenario("kip-939-last-epoch")
+    story = searched_scenario("kip-939-last-epoch")
     (left, *_) = story.spec.transactions
     spec = story.spec.but(transactions=(left.but(transactional_id="g"),))
     check(spec)
@@ -82,7 +82,7 @@ def test_a_transaction_may_be_left_by_an_id_that_nobody_has_now():
 
 def test_an_error_whose_catch_block_is_the_end_ends_the_program_with_it():
     """Found by random runs of specs that were changed a little: 66 of 150 of this story crashed."""
-    story = scenario("kip-1310-bound-calls")
+    story = searched_scenario("kip-1310-bound-calls")
     model = story.model(design(story.designs[0]), story.spec.budget)
     dice = random.Random(0)
     world = model.initial()

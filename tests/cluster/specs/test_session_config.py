@@ -20,13 +20,13 @@ from kipviz.cluster.specs.spec import BadSpec, SessionSpec
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.scenarios.applications import session_programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting_changes import BadChange, apply_changes
 
 LEAST = {"transactional.id": "my-txn", "bootstrap.servers": "b1:9092,b3:9092"}
-STORY = scenario("kip-1310-heartbeat")
+STORY = searched_scenario("kip-1310-heartbeat")
 
 
 def test_the_rows_are_the_pages_and_the_defaults_kafkas() -> None:

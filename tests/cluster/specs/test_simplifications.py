@@ -33,7 +33,7 @@ from kipviz.records.batches import DataRecord
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
 from kipviz.scenarios.applications.programs import MANY_IN_A_TRANSACTION
 from kipviz.scenarios.bases import CLUSTERS, process
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import next_by_itself
 
 ROWS = {row.field: row for row in CHOSEN}
@@ -117,7 +117,7 @@ def flies(simple: bool) -> object:
 
 def measure_fetch(field: str, simple: bool) -> tuple[int, bool]:
     """Of how many partitions poll() returns records, and whether a ShareFetch asks for a whole session."""
-    spec = scenario("kip-932-one-answer").spec
+    spec = searched_scenario("kip-932-one-answer").spec
     if field == "gathers":
         spec = with_value(spec, "by_session", True)
     cluster = Cluster(with_value(spec, field, simple))
@@ -150,7 +150,7 @@ def strategies(simple: bool) -> object:
 
 def looks_up(simple: bool) -> object:
     """Whether a producer asks for topics before it sends offsets."""
-    spec = scenario("kip-1289-group-commit").spec
+    spec = searched_scenario("kip-1289-group-commit").spec
     cluster = goes_on(Cluster(with_value(spec, "look_up_topics", simple)), 8)
     assert list_sent(cluster, TxnOffsetCommit)
     return bool(list_sent(cluster, Metadata))
@@ -177,7 +177,7 @@ def needs_a_follower(simple: bool) -> object:
 
 def asks(simple: bool) -> object:
     """How many AddPartitionsToTxn three producers of one leader cause, before the first one is answered."""
-    story = scenario("kip-890-asked-together")
+    story = searched_scenario("kip-890-asked-together")
     cluster = Cluster(with_value(story.spec, "asks_together", simple))
     cluster.take(*story.beats[0].steps)
     cluster.quiet("AddPartitionsToTxn arrives at *")
@@ -204,7 +204,7 @@ def remembers(simple: bool) -> object:
 
 def keeps_a_target(simple: bool) -> object:
     """Whether a group waits before it makes the next target."""
-    story = scenario("kip-1263-interval")
+    story = searched_scenario("kip-1263-interval")
     cluster = Cluster(with_value(story.spec, "consumer_assignment_interval_ms", simple))
     cluster.take(*story.beats[0].steps)
     roles = cluster.world.roles.values()

@@ -21,9 +21,9 @@ from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from kipviz.scenarios.applications import session_programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 
-SPEC = scenario("kip-1289-small").spec
+SPEC = searched_scenario("kip-1289-small").spec
 APP = SPEC.applications[0]
 LEFT = TransactionRecord("old-txn", 3, 0, TransactionState.EMPTY)
 

@@ -21,9 +21,9 @@ from kipviz.cluster.specs.spec import (
 )
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
-from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.scenarios.library import LIBRARY, searched_scenario
 
-SPEC = scenario("kip-1289-small").spec
+SPEC = searched_scenario("kip-1289-small").spec
 APP = SPEC.applications[0]
 (SRC, ID), *_ = SPEC.topic_ids
 LEFT = TransactionRecord("old-txn", 3, 0, TransactionState.EMPTY)

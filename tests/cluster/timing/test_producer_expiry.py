@@ -17,7 +17,7 @@ from kipviz.cluster.timing.clock import Due
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.applications import programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting_changes import apply_changes
 from tests.cluster.timing.test_timers import at, go, running
 from tests.scenarios.story import after
@@ -29,7 +29,7 @@ TIMED = ("clock=timed", "tick=next")
 
 
 def model_of(faults: str, *settings: str) -> ClusterModel:
-    known = scenario(STORY)
+    known = searched_scenario(STORY)
     spec, chosen = apply_changes(known.spec, design("kafka"), settings)
     return known.but(spec=spec).model(chosen, budget_of(faults))
 
@@ -94,7 +94,7 @@ class Twice(Search):
 
 def one_record(faults: str, *settings: str) -> ClusterModel:
     """The story's cluster with one record, which is sent and waited for."""
-    known, lines = scenario(STORY), programs.SEND_FOUR
+    known, lines = searched_scenario(STORY), programs.SEND_FOUR
     app = known.spec.applications[0].but(program=(*lines[:2], lines[-1]))
     spec = known.spec.but(applications=(app,), records=(("src-0", 100, ("a",)),))
     spec, chosen = apply_changes(spec, design("kafka"), settings)

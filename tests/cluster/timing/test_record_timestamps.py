@@ -22,7 +22,7 @@ from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting_changes import BadChange, apply_changes
 from tests.checking.counts import TIMED as COUNTS
 from tests.cluster.small_clusters import HOSTILE
@@ -35,7 +35,7 @@ FIND = (Line("kafka-transactions.sh find-hanging", Call.FIND_HANGING, target="ou
 
 
 def model_of(story: str, faults: str, *settings: str, name: str = "") -> ClusterModel:
-    known = scenario(story)
+    known = searched_scenario(story)
     chosen = design(name or known.designs[0])
     spec, under = apply_changes(known.spec, chosen, settings)
     return known.but(spec=spec).model(under, budget_of(faults))
@@ -205,7 +205,7 @@ def test_two_situations_that_differ_in_the_time_of_day_are_one_state():
 
 
 def test_records_carry_their_time_with_a_timed_clock_only():
-    known = scenario("kip-1289-small").spec
+    known = searched_scenario("kip-1289-small").spec
     with pytest.raises(BadSpec, match="records carry their time with a timed clock only"):
         check(known.but(clock=known.clock.but(stamps=True)))
     with pytest.raises(BadChange, match="stamps must be true or false, not 'yes'"):
@@ -213,7 +213,7 @@ def test_records_carry_their_time_with_a_timed_clock_only():
 
 
 def test_who_asks_for_long_silence_needs_times_in_records():
-    known = scenario("kip-664-hanging").spec
+    known = searched_scenario("kip-664-hanging").spec
     lines = [line.but(target=f"{line.target} max-transaction-timeout=1") for line in FIND]
     operator = next(a for a in known.applications if a.admin)
     others = tuple(a for a in known.applications if not a.admin)
@@ -226,7 +226,7 @@ def test_who_asks_for_long_silence_needs_times_in_records():
 def test_a_search_tells_how_old_a_record_is_as_far_as_a_group_that_begins_by_duration_looks() -> (
     None
 ):
-    story = scenario("kip-932-slow-member")
+    story = searched_scenario("kip-932-slow-member")
     spec, _ = apply_changes(story.spec, design("kafka"), STAMPED)
     begins = GroupConfig("g1", auto_offset_reset="by_duration:PT10S")
     looks_back = spec.but(group_configs=(begins,))

@@ -9,7 +9,7 @@ from kipviz.cluster.behaviour import due_actions
 from kipviz.cluster.timing.clock import Due
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.views.reasons import causes
 from kipviz.views.role_cards import remaining_time
 from tests.cluster.timing.test_timers import at, running
@@ -59,7 +59,7 @@ def test_of_a_classic_group_it_is_counted_from_when_it_became_empty() -> None:
 @pytest.mark.parametrize(("story", "kind"), [(MODERN, Due.OFFSET), (CLASSIC, Due.GROUP_OFFSETS)])
 def test_a_new_coordinator_goes_on_counting(story: str, kind: str) -> None:
     world = after(story, "kafka", STOPPED)
-    model = scenario(story).model(design("kafka"))
+    model = searched_scenario(story).model(design("kafka"))
     moved = model.step(world, MoveLeader(HERE, 3)).world
     for kept in (kind, Due.OFFSET_AGE):
         assert running(moved, kept) == running(world, kept), "while it loads"

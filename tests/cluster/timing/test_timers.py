@@ -39,7 +39,7 @@ from kipviz.core.values import TextValue
 from kipviz.designs.catalogue import design
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.logs.producing import Fetch
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting_changes import apply_changes
 from kipviz.settings.setting_def import Place
@@ -50,7 +50,7 @@ LOOKING_UP = "kip-1319-by-id"
 
 
 def model_of(story: str, faults: str, *settings: str, name: str = "") -> ClusterModel:
-    known = scenario(story)
+    known = searched_scenario(story)
     chosen = design(name or known.designs[0])
     spec, under = apply_changes(known.spec, chosen, ("clock=timed", "tick=next", *settings))
     return known.but(spec=spec).model(under, budget_of(faults))
@@ -168,7 +168,7 @@ def test_durations_that_cannot_be_are_refused_in_one_sentence(
 
 
 def test_an_untimed_cluster_reads_no_duration() -> None:
-    spec = scenario(JOINING).spec
+    spec = searched_scenario(JOINING).spec
     short = spec.but(durations=Durations(consumer_session_timeout_ms=6_000))
     chosen = design("kafka")
 
@@ -389,7 +389,7 @@ def test_without_a_bound_for_pauses_a_client_may_be_late_and_a_broker_may_not() 
 def test_what_a_timed_run_does_an_untimed_one_may_do_as_well(story: str) -> None:
     faults = "run_out=2,crash_client=1,request_timeout=1,delivery_timeout=1,time_out=1"
     timed = model_of(story, faults)
-    known = scenario(story)
+    known = searched_scenario(story)
     free = known.model(design(known.designs[0]), budget_of(faults))
     ticks = 0
     for seed in range(3):
@@ -445,7 +445,7 @@ def test_how_long_ago_a_transaction_began_is_counted_where_an_operator_asks() ->
 def test_a_duration_that_nobody_counts_is_refused(
     settings: tuple[str, ...], target: str, sentence: str
 ) -> None:
-    spec = scenario(LONG).spec
+    spec = searched_scenario(LONG).spec
     asks = spec.applications[-1]
     program = (asks.program[0].but(target=target), *asks.program[1:])
     spec = spec.but(applications=(*spec.applications[:-1], asks.but(program=program)))

@@ -30,7 +30,7 @@ from kipviz.messages.transactions.transactions import (
     with_error,
 )
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.views.explanations.guards import guards
 from kipviz.views.explanations.sentences import summary
 from kipviz.views.reasons.request_position import why_broker_waits
@@ -72,7 +72,7 @@ def test_one_lost_answer_refuses_what_was_asked_together_and_every_batch_is_writ
 
 
 def test_who_waits_for_a_broker_that_crashes_is_refused_and_asks_the_next_one() -> None:
-    model = scenario(NAME).model(design("kafka"))
+    model = searched_scenario(NAME).model(design("kafka"))
     before = after(NAME, "kafka", "app-2 retries")
     outcome = model.step(before, CrashBroker(1))
     answers = [
@@ -89,7 +89,7 @@ def test_a_coordinator_from_before_the_kip_lets_all_of_them_go_on_unverified() -
     told = rejections.reject_request(BOTH, Errors.UNSUPPORTED_VERSION)
     assert [each.error for each in told.results] == [Errors.UNSUPPORTED_VERSION] * 2
     world = after(NAME, "kafka", HELD)
-    on = scenario(NAME).model(design("kafka")).context(world, 3)
+    on = searched_scenario(NAME).model(design("kafka")).context(world, 3)
     desk = world.roles[3, "kafka_apis", ""]
     asked = (each for q in desk.nodes[0].on_the_way for each in q.message.transactions)
     answer = with_error(AddPartitionsToTxn(tuple(asked)), Errors.UNSUPPORTED_VERSION)
@@ -155,7 +155,7 @@ def test_arrows_say_of_how_many_transactions_they_are() -> None:
 
 def test_each_transaction_of_a_question_is_compared_with_what_its_coordinator_knows() -> None:
     trace, _ = play_once(NAME, "kafka")
-    model = scenario(NAME).model(design("kafka"))
+    model = searched_scenario(NAME).model(design("kafka"))
     here = ("B3/add-partitions", "request")
     found = [
         (before.world, step.action)

@@ -20,13 +20,13 @@ from kipviz.messages.shares.share_groups import (
     TxnShareAcknowledgeResponse,
 )
 from kipviz.scenarios.applications import programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 
 # initTransactions(), poll(), beginTransaction(), send().
 CALL = ("app-1 goes on", "quiet", "app-1 goes on")
 FIRST_ROUND = (*CALL, *CALL, "app-1 goes on", "app-1 goes on", "quiet")
-SEVERAL = scenario("kip-1289-several-partitions")
+SEVERAL = searched_scenario("kip-1289-several-partitions")
 PLACEMENTS = SEVERAL.spec.placements
 
 READS = (

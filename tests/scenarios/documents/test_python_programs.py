@@ -521,7 +521,7 @@ name: mine
 clause: our own service
 designs: [kafka]
 lanes: [app-1, B1, B3, B4]
-profile: small
+simplified: [protocol, auto_offset_reset, replication]
 cluster: regular-group
 records:
   src-0 from 100: [a]

@@ -17,7 +17,7 @@ from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions.transactions import AddPartitionsToTxn, EndTxn
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.scenarios.applications import session_programs
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import scenario, searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.scenarios.story import committed_outputs, nodes, play_once
 
@@ -129,7 +129,7 @@ def test_under_version_2_it_is_noted_or_sent_all_the_same(under: str, added: int
 )
 def test_no_accident_breaks_a_session_below_version_2(version, faults, states) -> None:
     program = session_programs.loop(POLL, session_programs.SEND, session_programs.SEND_OFFSETS)
-    spec = scenario("kip-939-small").spec
+    spec = searched_scenario("kip-939-small").spec
     (writer,) = spec.applications
     app = writer.but(two_phase_commit=False, database=False, session=SessionSpec(), program=program)
     spec = spec.but(applications=(app,), transaction_version=version)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kipviz.scenarios.applications.streams import WITH_TASKS, WITH_THREADS, StreamsConfig, instance
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.scenarios.story import committed_outputs, play_once
 
-OLD, BETWEEN, NEW = scenario("kip-447-two-bounces").spec.applications
+OLD, BETWEEN, NEW = searched_scenario("kip-447-two-bounces").spec.applications
 
 
 @pytest.mark.parametrize(
