@@ -17,7 +17,7 @@ from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.assignors import assign
 from kipviz.clients.groups.consumer import ClassicConsumer
 from kipviz.clients.groups.consumer_coordinator import BETWEEN, MemberState
-from kipviz.clients.throwing.client_errors import BetweenGenerations, NotInGroup
+from kipviz.clients.throwing.client_errors import BetweenGenerations, NoSuchPartition, NotInGroup
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups.classic_groups import (
@@ -36,6 +36,7 @@ from kipviz.messages.groups.groups import (
     OffsetCommit,
     OffsetCommitResponse,
     OffsetFetch,
+    OffsetFetchResponse,
 )
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
@@ -179,6 +180,8 @@ def _read(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
             return me
         case OffsetCommitResponse():
             return _on_committed(me, answer)
+        case OffsetFetchResponse() if lost := group_reading.unknown_partition(me, answer):
+            return me.but(polling=False, done=True, error=NoSuchPartition(lost))
         case _:
             known = group_reading.on_response(me, answer)
             if known is not None:

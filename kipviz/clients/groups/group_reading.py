@@ -136,6 +136,18 @@ def _error_of_offsets(answer: OffsetFetchResponse) -> Errors:
     return group.error or next((error for error in DECIDING if error in found), first)
 
 
+def unknown_partition(me: RegularConsumer, answer: OffsetFetchResponse) -> str:
+    """Return the first partition of an OffsetFetch that does not exist, if its offset is waited for, or "".
+
+    A consumer of the classic protocol throws then, whatever the other partitions have; the other consumers ask again.
+    Source: ConsumerCoordinator.OffsetFetchResponseHandler; CommitRequestManager.handleRetriablePartitionErrors.
+    """
+    (group,) = answer.groups
+    waits = not group.error and not set(me.owned) <= set(me.subscription.positions)
+    missing = (o.partition for o in group.offsets if o.error is Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    return next(missing, "") if waits else ""
+
+
 def throw_out_of_poll(me: C, request: type[Message], error: Errors) -> C:
     """Throw the error of a request out of poll()."""
     return me.but(polling=False, done=True, error=request_error(request, error))

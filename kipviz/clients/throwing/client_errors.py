@@ -281,6 +281,14 @@ class NoOffset(OwnError, frozen=True):
     partitions: str
 
 
+class NoSuchPartition(OwnError, frozen=True):
+    """A poll() of a classic consumer that asks for the committed offset of a partition that does not exist."""
+
+    EXCEPTION = E.KAFKA
+    TEXT: ClassVar[str] = "Topic or Partition %s does not exist"
+    partition: str
+
+
 class OffsetOutOfRange(OwnError, frozen=True):
     """A poll() whose position the log does not have, with auto.offset.reset=none."""
 

@@ -111,6 +111,26 @@ def test_an_error_of_offsets_that_no_partition_waits_for_any_more_is_ignored(pro
 
 
 @BOTH
+def test_only_a_classic_consumer_throws_if_a_partition_does_not_exist(protocol):
+    """ConsumerCoordinator.OffsetFetchResponseHandler, CommitRequestManager.handleRetriablePartitionErrors."""
+    me = change(polling(protocol, ""), owned=("src-0", "src-1", "src-2"))
+    me, asked = kafka_consumer.note_sent(me, kafka_consumer.next_request(me), 4)
+    hidden = FetchedOffset("src-0", error=Errors.TOPIC_AUTHORIZATION_FAILED)
+    gone = FetchedOffset("src-1", error=Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    alone = kafka_consumer.on_response(me, response_with(gone))
+    beside = kafka_consumer.on_response(me, response_with(hidden, gone))
+    if protocol is ConsumerCoordinator:
+        error = "KafkaException: Topic or Partition src-1 does not exist"
+        assert {str(alone.error), str(beside.error)} == {error}
+        assert (alone.done, alone.polling) == (True, False)
+    else:
+        assert (alone.done, kafka_consumer.next_request(alone)) == (False, asked)
+        assert str(beside.error) == "OffsetFetch: TOPIC_AUTHORIZATION_FAILED"
+    elsewhere = kafka_consumer.on_response(change(me, owned=()), response_with(gone))
+    assert not elsewhere.done
+
+
+@BOTH
 def test_one_offset_that_is_not_stable_lets_the_consumer_fetch_all_of_them_again(protocol):
     """KIP-447; ConsumerCoordinator.OffsetFetchResponseHandler, OffsetFetchRequestState.onSuccess."""
     me = change(polling(protocol, "none"), owned=("src-0", "src-1", "src-2"))
