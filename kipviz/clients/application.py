@@ -134,8 +134,9 @@ class Line(Value, frozen=True, cache_hash=True):
     as a partition, or the offset of the one record that acknowledge() names. `metadata` says whether
     sendOffsetsToTransaction() gets consumer.groupMetadata() or only the group's id. `rethrows` names exceptions that
     this line, the last of a chain of catch blocks, throws again: the process ends with them, and the call is not made.
-    `catches` names the exceptions that the catch block catches; empty means every KafkaException. `above` are the
-    source lines above this one that call nothing, `below` those under the program's last one.
+    `catches` names the exceptions that the catch block catches; empty means every KafkaException, so not the
+    ExecutionException of future.get(). `above` are the source lines above this one that call nothing, `below` those
+    under the program's last one.
     """
 
     text: str

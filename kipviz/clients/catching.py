@@ -31,6 +31,8 @@ KAFKA_EXCEPTION = ExceptionClass.KAFKA.value
 COMMIT_FAILED_EXCEPTION = ExceptionClass.COMMIT_FAILED.value
 TIMEOUT = ExceptionClass.TIMEOUT.value
 UNSUPPORTED_VERSION = ExceptionClass.UNSUPPORTED_VERSION.value
+# What a thread threw, from future.get(): it is no KafkaException.
+EXECUTION = ExceptionClass.EXECUTION.value
 INVALID_TXN_STATE = ExceptionClass.INVALID_TXN_STATE.value
 FENCED = "ProducerFencedException"
 IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
@@ -60,12 +62,13 @@ _NAMED = {
         ExceptionClass.NO_OFFSET_FOR_PARTITION.value,
         ExceptionClass.OFFSET_OUT_OF_RANGE.value,
     ),
+    Call.GET: (EXECUTION,),
     Call.COMMIT_SYNC: (COMMIT_FAILED_EXCEPTION, ExceptionClass.REBALANCE_IN_PROGRESS.value),
 }
 
 
 def catchable(call: Call) -> tuple[str, ...]:
-    """Return the subclasses of KafkaException that a catch block around a call may name, in order.
+    """Return what a catch block around a call may name, in order: subclasses of KafkaException, or ExecutionException.
 
     Exceptions that fence or end the producer are not among them, because they end the process.
     """
@@ -85,7 +88,8 @@ def is_caught(me: Application, line: Line, raised: ClientError) -> bool:
     """
     if line.on_error < 0:
         return False
-    if line.catches and class_thrown(me, line, raised) not in line.catches:
+    thrown = class_thrown(me, line, raised)
+    if thrown not in line.catches if line.catches else thrown == EXECUTION:
         return False
     if line.on_error >= len(me.program):
         return True  # the catch block ends the program

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.clients.application import Call, Line
+from kipviz.clients.catching import EXECUTION
 from kipviz.scenarios.applications.programs import GROUP_POLL
 from kipviz.scenarios.applications.session_programs import (
     ABORT,
@@ -18,7 +19,12 @@ C = Call
 # The second thread, and its own consumer: a KafkaConsumer is not thread-safe.
 WORKER, ITS_CONSUMER = "worker", "consumer-2"
 SUBMIT = Line("future = executor.submit(worker);", C.SUBMIT, target=WORKER)
-GET = Line("future.get(); // waits for the worker, and throws what it threw", C.GET, target=WORKER)
+GET = Line(
+    "future.get(); // waits for the worker, and throws what it threw",
+    C.GET,
+    target=WORKER,
+    catches=(EXECUTION,),
+)
 POLL = Line(GROUP_POLL, C.POLL)
 ITS_POLL = Line(
     "records = consumer2.poll(timeout); // the worker's own", C.POLL, client=ITS_CONSUMER

@@ -88,6 +88,19 @@ def test_future_get_waits_for_a_thread_and_throws_what_it_threw():
 AWAITS = next(i for i, li in enumerate(programs.WAITS_FOR_IT) if li.call is Call.GET)
 
 
+def test_a_catch_block_takes_what_a_thread_threw_only_if_it_names_it():
+    """Future.get throws ExecutionException, which is no KafkaException."""
+    me = process(AWAITED)
+    me = me.but(line=AWAITS, workers=(me.workers[0].but(ended="send() threw x"),))
+    named = me.program[AWAITS]
+    assert named.catches == ("ExecutionException",)
+    caught, _ = step(me, RULES)
+    assert (caught.line, caught.ended) == (named.on_error, "")
+    plain = tuple(line.but(catches=()) if line is named else line for line in me.program)
+    ended, _ = step(me.but(program=plain), RULES)
+    assert ended.ended == "future.get() threw ExecutionException: send() threw x"
+
+
 def busy():
     """A process whose worker waits in sendOffsetsToTransaction(), and the first thread's next line."""
     me = submit(process())
