@@ -125,6 +125,13 @@ def test_axe_finds_nothing_whatever_is_open(show, scheme, width):
     assert {name: words for name, words in wrong.items() if words} == {}
 
 
+@pytest.mark.parametrize("name", ["share", "compare"])
+def test_a_notebook_of_many_steppers_has_no_banner_for_each(show, name):
+    shown = show(name)
+    assert shown.locator("h2").count() == 1
+    assert shown.locator("header:not(article *)").count() == 0
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_at_a_violation_a_question_and_a_difference(show, scheme):
     wrong = {}

@@ -41,6 +41,10 @@ GO = "step => window.model.set('step', step)"
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 
 
+def boxes_of(page, selector: str) -> list[dict[str, float]]:
+    return [node.bounding_box() for node in page.locator(selector).all()]
+
+
 @pytest.fixture(scope="module")
 def broken() -> dict[str, Any]:
     return open_run(STORY, "finding-D").payload
@@ -73,6 +77,40 @@ def test_the_title_and_the_names_of_the_design_and_of_its_promises_are_whole(
         page.evaluate(GO, step)
         page.evaluate(DRAWN)
         assert page.evaluate(CUT, ".kv-header h2, .kv-header .kv-chip b") == [], step
+
+
+@pytest.mark.parametrize("drawer", ["find", "views", "share"])
+def test_a_drawer_of_a_narrow_stepper_says_each_name_whole(show, broken, drawer) -> None:
+    # As wide as beside the file browser in a window of 800 px.
+    page = show(broken, width=368, height=1000, theme="light", tool=drawer, step=30)
+    box = page.locator(".kv-drawer:visible")
+    box.wait_for()
+    assert box.evaluate("node => node.scrollWidth - node.clientWidth") <= 1
+    assert page.evaluate(CUT, ".kv-drawer .kv-view-name") == []
+    captions = boxes_of(page, ".kv-share-row .kv-caption:visible")
+    assert all(box["height"] < 25 for box in captions)
+    assert len(captions) >= 2 or drawer != "share"
+
+
+@pytest.mark.parametrize("width", [592, 833, 1473])
+def test_no_word_is_broken_where_the_reason_of_a_step_is_told(show, width) -> None:
+    told = open_run("kip-1289-share-commit", "repaired").payload
+    step = next(k for k, s in enumerate(told["steps"]) if "share-partition leader" in s["sentence"])
+    page = show(told, width=width, height=900, step=step, theme="light")
+    page.keyboard.press("w")
+    page.locator(".kv-why dt", has_text="share-partition leader").wait_for()
+    assert page.evaluate(BROKEN) == []
+
+
+def test_a_line_that_is_held_has_the_width_of_the_card(show) -> None:
+    stuck = open_run("kip-98-stuck-lso", "kafka").payload
+    page = show(stuck, width=833, height=800, step=len(stuck["steps"]) - 1, theme="light")
+    line = page.locator(".kv-code [data-held]")
+    assert line.inner_text().startswith("records = consumer.")
+    assert line.locator("em").inner_text() == "waiting"
+    code, whole = line.locator("code").bounding_box(), line.bounding_box()
+    assert code["width"] > whole["width"] - 50
+    assert line.locator("em").bounding_box()["y"] >= code["y"] + code["height"] - 1
 
 
 def test_a_name_that_begins_with_underscores_keeps_them_with_its_first_word(show) -> None:

@@ -38,7 +38,9 @@ def with_programs(task: Task, programs: dict[str, tuple[Line, ...]]) -> ClusterM
     applications = tuple(
         a.but(program=programs[a.name]) if a.name in programs else a for a in spec.applications
     )
-    return rules.model(spec.but(applications=applications))
+    return ClusterModel(
+        spec.but(applications=applications), rules.broker_rules(), rules.client_rules()
+    )
 
 
 def harms(task: Task, model: ClusterModel) -> set[Harm | None]:

@@ -364,6 +364,8 @@ def _roll(
 
 def _dice(command: Command) -> tuple[int, int]:
     seed, steps = command.get("seed", 1), command.get("steps", RUN_STEPS)
+    if seed is None or steps is None:  # a field that is empty, or has no number in it
+        raise ValueError("a seed and a number of steps are needed, such as 7 and 200")
     if type(seed) is not int:
         raise ValueError(f"a seed must be a whole number, such as 7, not {seed!r}")
     if type(steps) is not int or not 1 <= steps <= RUN_STEPS_MAX:

@@ -58,6 +58,18 @@ def test_a_side_that_waits_shows_a_gap_and_a_word_and_the_other_a_rhombus(show):
     assert page.locator(".kv-say").inner_text().startswith("Only right: The acquisition lock")
 
 
+def test_a_comparison_scrolls_only_down_and_a_mark_covers_no_message(show):
+    page = show(kipviz.compare("kip-890-hanging", "kafka-tv1", "kafka").payload, width=1473)
+    press(page, "End")
+    assert page.locator(".kv-sides").evaluate("node => node.scrollWidth - node.clientWidth") == 0
+    assert page.locator(".kv-row-apart text").count() > 0
+    page.set_viewport_size({"width": 368, "height": 1000})
+    page.locator(".kv[data-size='one']").wait_for()
+    assert page.locator(".kv-row-apart").count() > 0
+    assert page.locator(".kv-row-apart text").count() == 0
+    assert "only here" in page.locator(".kv-row-apart title").all_text_contents()
+
+
 def test_what_happens_on_both_sides_stands_on_one_level(show):
     page = show(both())
     last = next(big["to"] - 1 for big in both()["bigs"] if big["title"] == "The markers arrive")

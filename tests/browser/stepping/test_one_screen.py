@@ -276,6 +276,34 @@ def test_the_list_of_branches_has_room_beside_the_tools(show, width, letters):
     assert "B5 and B7 are partitioned" in branch.get_attribute("title")
 
 
+@pytest.mark.parametrize("width", [592, 833, 900, 1256])
+def test_the_field_for_a_place_pushes_no_tool_out_of_sight(show, width):
+    stepper = branch_story()
+    page = show(
+        stepper.payload, branches=stepper.branches, branch=1, step=31, width=width, height=800
+    )
+    page.keyboard.press("g")
+    page.locator(".kv-go").wait_for()
+    bar = page.locator(".kv-transport").bounding_box()
+    for tool in (page.locator(".kv-go"), *page.locator(".kv-tools > *:visible").all()):
+        box = tool.bounding_box()
+        assert box["x"] + box["width"] <= bar["x"] + bar["width"]
+    page.keyboard.press("Escape")
+    assert page.locator(".kv-branch").is_visible()
+
+
+@pytest.mark.parametrize("width", [592, 833, 1256])
+def test_the_words_for_who_has_not_clicked_cover_no_cursor(show, lock_expiry, width):
+    page = show(lock_expiry, width=width, height=800, step=len(lock_expiry["steps"]) - 1)
+    page.evaluate("() => document.activeElement.blur()")
+    for step in (0, len(lock_expiry["steps"]) - 1):
+        page.evaluate("step => window.model.set('step', step)", step)
+        hint = page.locator(".kv-hint").bounding_box()
+        here = page.locator(".kv-overview .kv-needle").bounding_box()
+        apart = hint["x"] > here["x"] + here["width"] or hint["x"] + hint["width"] < here["x"]
+        assert apart, step
+
+
 @pytest.mark.parametrize("width", [592, 833, 1256])
 def test_what_to_watch_for_has_the_whole_width_where_nothing_is_asked(show, lock_expiry, width):
     note = lock_expiry["lesson"]["watch"][0]

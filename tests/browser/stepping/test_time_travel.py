@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kipviz.widgets.lab import open_run
 from tests.browser.bare_page import no_error
 from tests.widgets import flow
 
@@ -60,6 +61,20 @@ def test_letters_step_as_arrows_do(show):
         assert trait(page, "step") == 0
 
 
+@pytest.mark.parametrize("drawer", ["t", "x"])
+@pytest.mark.parametrize("key", ["s", "m", "v", "same"])
+def test_a_drawer_that_gives_way_leaves_the_focus_in_the_stepper(show, drawer, key):
+    # Outside of it JupyterLab would take the next key for a command: x cuts the cell.
+    page = show(open_run("kip-1289-share-commit", "repaired").payload, step=38)
+    page.keyboard.press(drawer)
+    page.locator(".kv-drawer:visible button").first.focus()
+    page.keyboard.press(drawer if key == "same" else key)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    assert page.evaluate("() => document.querySelector('.kv').contains(document.activeElement)")
+    page.locator(".kv").focus()
+    assert no_error(page)
+
+
 def test_g_goes_to_a_number_or_to_words_of_a_title(show):
     payload = flow.share_payload()
     page = show(payload)
@@ -78,6 +93,14 @@ def test_g_goes_to_a_number_or_to_words_of_a_title(show):
     there = trait(page, "step")
     page.keyboard.press("Shift+ArrowRight")
     assert trait(page, "step") == there + 1, "the focus is back, and keys step again"
+    page.keyboard.press("g")
+    page.keyboard.insert_text("nowhere" * 100)
+    page.keyboard.press("Enter")
+    assert len(page.get_by_role("alert").inner_text()) < 200
+    page.keyboard.press("g")
+    page.keyboard.press("Enter")
+    assert page.get_by_role("alert").count() == 0, "nothing typed is no wish"
+    assert trait(page, "step") == there + 1
 
 
 def test_forward_follows_the_branch_visited_last_after_going_back_above_the_fork(show):

@@ -205,6 +205,8 @@ def test_a_run_ends_where_what_was_wanted_came_about_or_says_that_it_did_not() -
     # Words of a sentence are searched for as they are, although they have words of the grammar of points.
     with pytest.raises(ValueError, match="“runs it after its restart” did not happen before"):
         at(15).run_until("runs it after its restart")
+    with pytest.raises(ValueError, match="a seed and a number of steps are needed, such as 7 and"):
+        at(15).ask("run", seed=None, steps=200, faults="calm")  # as a page sends an empty field
     with pytest.raises(ValueError, match="a seed must be a whole number"):
         at(15).run_on(seed="7")  # type: ignore[arg-type]
 

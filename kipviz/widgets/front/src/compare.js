@@ -18,6 +18,7 @@ import { STATE_MARK, STATE_WORD } from "./dom/words.js";
 /** @import { ApartRow } from "../types/parts" */
 /** @import { Difference, Lane, Message, Payload, Selection, VerdictInfo } from "../types/payload" */
 
+const WORDS_WIDE = 60; // so far from the edge the first lane leaves room for the words of a mark
 const MARKED_ROWS = 80; // how far above the cursor differences are marked in the diagrams
 
 class Side {
@@ -49,7 +50,7 @@ class Side {
     this.element = h(
       "section.kv-side",
       { label: `${which}: ${this.called}` },
-      h("header.kv-side-head", name, new DesignChip(payload.design).element, this.branch, h("span.kv-space"), this.verdicts.chips),
+      h("div.kv-side-head", name, new DesignChip(payload.design).element, this.branch, h("span.kv-space"), this.verdicts.chips),
       this.verdicts.panel,
       this.sequence.element,
       this.said,
@@ -95,13 +96,14 @@ class Side {
     const y = (top + bottom) / 2;
     const words = waits ? "waits" : mark === "!" ? "differs" : "only here";
     const size = 5.5;
+    const room = Math.min(...this.sequence.x.values()) >= WORDS_WIDE;
     const gap = waits && s("rect.kv-row-gap", { x: 4, y: top + 2, width: Math.max(this.sequence.width - 8, 0), height: Math.max(bottom - top - 4, 3), rx: 4 });
     return s(
       "g",
       { class: `kv-row-apart${waits ? " kv-row-waits" : ""}` },
       gap || null,
       s("path", { d: `M${4} ${y}l${size} ${-size}l${size} ${size}l${-size} ${size}z` }),
-      bottom - top > 12 ? s("text", { x: 19, y: y + 4 }, words) : null,
+      room && bottom - top > 12 ? s("text", { x: 19, y: y + 4 }, words) : s("title", words),
     );
   }
 
@@ -206,7 +208,7 @@ export class Compare extends Frame {
     this.tops = new Float64Array(); // of each pair, where its row begins
     this.ends = payload.bigs.map((big) => big.to - 1);
     this.lanes = lanesButton(this, payload.left);
-    this.header = h("header.kv-header", h("h2", payload.title));
+    this.header = h("div.kv-header", h("h2", payload.title));
     this.only = h("button.kv-lanes-button", { title: "only cards that differ or changed, or all of them (d)", onclick: () => this.toggleOnly() }, "only what differs");
     this.build();
     this.hear("step", () => this.heardStep());

@@ -45,7 +45,7 @@ export class Stepper extends Run {
     this.asked = null; // what Python has not answered yet
     this.patience = 0; // how long its answer is waited for
     this.heading = h("h2");
-    this.header = h("header.kv-header", this.heading);
+    this.header = h("div.kv-header", this.heading);
     this.design = new DesignChip();
     this.detailWords = h("span", { role: "status" });
     this.detail = h("p.kv-detail", this.detailWords);

@@ -252,14 +252,14 @@ export class Frame {
     this.audience?.close();
   }
 
-  /** Draws the cursor's place; a focused button that this takes away leaves the focus to the box. */
+  /** Draws the cursor's place; a focused button that this takes away, or a drawer that is closed, leaves the focus to the box. */
   draw() {
     if (!this.wide) return;
     const inside = this.root.contains(this.focused);
     if (!this.aroundDrawn) this.drawAround();
     this.aroundDrawn = false;
     this.paint();
-    if (inside && !this.root.contains(this.focused)) this.focus();
+    if (inside && !(this.root.contains(this.focused) && this.focused?.checkVisibility())) this.focus();
   }
 
   // -- moving -----------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ export class Transport {
     this.whyButton = tool("why", "w", "why", () => app.toggleWhy());
     this.presentButton = tool("present", "P", "presenter mode", () => app.present(), { class: "kv-toggle kv-present", "aria-expanded": null, "aria-pressed": String(app.presenting) });
     /** @type {HTMLInputElement} */
-    this.place = h("input.kv-go", { type: "text", label: "go to a step: its number, or words of its title", placeholder: "number or title", onkeydown: (event) => this.typed(event), onblur: () => show(this.place, false) });
+    this.place = h("input.kv-go", { type: "text", maxlength: 80, label: "go to a step: its number, or words of its title", placeholder: "number or title", onkeydown: (event) => this.typed(event), onblur: () => show(this.place, false) });
     show(this.place, false);
     this.here = h("button.kv-place", { title: "go to a step (g)", onclick: () => app.askPlace() }, this.where, this.dot, this.message);
     this.moreButton = h("button.kv-toggle.kv-more-button", { title: "more tools", "aria-expanded": "false", "aria-controls": app.name("more"), onclick: () => this.toggleMore() }, h("span", "more"), h("span", { "aria-hidden": "true" }, "▾"));
@@ -78,6 +78,7 @@ export class Transport {
   update({ last, step, big, bigs, ends, title }) {
     attr(this.slider, "max", last);
     this.slider.value = String(step);
+    this.app.hint.toggleAttribute("data-left", step > last / 2); // not over the cursor in the overview
     this.slider.style.setProperty("--kv-done", `${last ? (100 * step) / last : 0}%`);
     attr(this.slider, "aria-valuetext", `${bigs ? `step ${big} of ${bigs}, ` : ""}message ${step} of ${last}: ${title}`);
     text(this.where, bigs ? `${big} of ${bigs}` : "");
@@ -106,11 +107,11 @@ export class Transport {
     }
     if (event.key !== "Enter") return;
     const words = this.place.value.trim();
-    const step = this.app.stepCalled(words);
+    const step = words && this.app.stepCalled(words);
     if (step === undefined) this.app.errors.say(`No step is called “${words}”; enter a number from 0 to ${this.app.last} or words of a title.`);
     else {
       this.app.errors.clear();
-      this.app.go(step, "small");
+      if (step !== "") this.app.go(step, "small");
     }
     this.app.focus();
   }
