@@ -45,6 +45,7 @@ from kipviz.cluster.specs.spec import (
 )
 from kipviz.cluster.timing.clock import NEVER, Clock, why_no_clock
 from kipviz.cluster.timing.durations import occurring
+from kipviz.core.outside.suggestions import unknown_of
 from kipviz.core.values import Value
 from kipviz.designs.design import Design
 from kipviz.designs.options.options import KAFKAS_OWN, SLOTS
@@ -285,8 +286,8 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
             _application(a, name, field, value) if a.name == owner else a for a in spec.applications
         )
         return spec.but(applications=apps), design
-    known = ", ".join(setting.name for setting in settings(spec, design))
-    raise BadChange(f"there is no setting {name!r}; the settings are {known}")
+    known = (setting.name for setting in settings(spec, design))
+    raise BadChange(unknown_of("setting", "settings", name, known))
 
 
 def _under_profile(spec: ClusterSpec, value: str, stated: Container[str]) -> ClusterSpec:

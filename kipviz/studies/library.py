@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from kipviz.checking.single_run.seeded_run import PROGRAM, Task, run
+from kipviz.core.outside.suggestions import unknown_of
 from kipviz.designs.options.options import UnknownDesign
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.expectations import PollGoesOn
@@ -507,5 +508,4 @@ def study(name: str) -> Study:
     for known in STUDIES:
         if known.name.lower() == asked:
             return known
-    allowed = ", ".join(s.name for s in STUDIES)
-    raise UnknownStudy(f"there is no study {name!r}; the studies are {allowed}")
+    raise UnknownStudy(unknown_of("study", "studies", name, (s.name for s in STUDIES)))

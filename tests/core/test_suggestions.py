@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.core.outside.suggestions import nearest, unknown
+from kipviz.core.outside.suggestions import nearest, unknown, unknown_of
 
 NAMES = ("kip-98-zombie", "kip-890-late", "pain-ghosts", "pain-modes")
 
@@ -23,3 +23,10 @@ def test_one_sentence_says_what_is_like_it_and_where_all_are():
         unknown("story", "a", ("b",), "it")
         == "there is no story 'a'; nearest are b, and it lists all"
     )
+
+
+def test_names_that_no_command_lists_are_listed_behind_the_nearest_one() -> None:
+    assert unknown_of("fault", "faults", "expir_lock", ("cut", "expire_lock")) == (
+        "there is no fault 'expir_lock'; the nearest is expire_lock, and the faults are cut, expire_lock"
+    )
+    assert unknown_of("fault", "faults", 7, ()) == "there is no fault '7'; the faults are none"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.checking.judging.faults import FAULTS, UnknownFaults
 from kipviz.cluster.specs.spec import FaultBudget
+from kipviz.core.outside.suggestions import unknown_of
 from kipviz.core.outside.validation import text
 
 MOST = 1_000_000
@@ -31,7 +32,7 @@ def budget_of(words: str) -> FaultBudget:
                 f"{kind!r} is neither a fault profile ({profiles}) nor of the form fault=number"
             )
         if kind not in KINDS:
-            raise UnknownFaults(f"there is no fault {kind!r}; the faults are {', '.join(KINDS)}")
+            raise UnknownFaults(unknown_of("fault", "faults", kind, KINDS))
         if kind in counts:
             raise UnknownFaults(f"the fault {kind!r} is named twice: name each one once")
         if not (count.isascii() and count.isdecimal()):

@@ -28,3 +28,14 @@ def unknown(kind: str, name: object, names: Iterable[str], where: str) -> str:
     listed = f"{', '.join(first)} and {last}" if first else last
     shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
     return f"there is no {kind} {shown!r}; nearest are {listed}, and {where} lists all"
+
+
+def unknown_of(kind: str, kinds: str, name: object, names: Iterable[str]) -> str:
+    """Return a sentence that something is unknown, with the most similar name, and all names that there are.
+
+    For names that no command lists: `kinds` is the plural of the kind.
+    """
+    known = tuple(names)
+    shown = str(name)[:LONGEST]
+    like = f"the nearest is {nearest(shown, known)[0]}, and " if known else ""
+    return f"there is no {kind} {shown!r}; {like}the {kinds} are {', '.join(known) or 'none'}"
