@@ -181,26 +181,19 @@ def play(scenario: str, design: str | None = None) -> Run:
         Unplayable: if the design lacks what the story needs.
         ScriptError: if the design makes a part of the story impossible.
     """
-    story = scenario_named(scenario)
-    chosen = design_named(story.designs[0] if design is None else design)
-    trace, chapters = story.play(chosen)
-    return Run(story, chosen, story.model(chosen), trace.first(), chapters)
+    return _play_story(scenario_named(scenario), design, ())
 
 
 def play_searched(scenario: str, design: str | None = None) -> Run:
-    """Play a scenario's story on the cluster on which searches run.
-
-    Raises:
-        UnknownScenario: if there is no such scenario.
-        UnknownDesign: if there is no such design.
-        Unplayable: if the design lacks what the story needs.
-        ScriptError: if the design makes a part of the story impossible.
-    """
+    """Play a scenario's story as `play` does, but on the cluster on which searches run."""
     story = scenario_named(scenario)
+    return _play_story(story.searched, design, settings_of_search(story))
+
+
+def _play_story(story: Scenario, design: str | None, settings: tuple[str, ...]) -> Run:
     chosen = design_named(story.designs[0] if design is None else design)
-    trace, chapters = story.searched.play(chosen)
-    model, settings = story.searched.model(chosen), settings_of_search(story)
-    return Run(story.searched, chosen, model, trace.first(), chapters, settings=settings)
+    trace, chapters = story.play(chosen)
+    return Run(story, chosen, story.model(chosen), trace.first(), chapters, settings=settings)
 
 
 def replay(task: Task) -> Run:

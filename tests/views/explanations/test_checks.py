@@ -311,15 +311,15 @@ def rows_at(name: str, under: str, step: int) -> tuple[tuple[str, str], ...]:
 
 def test_a_member_that_is_gone_decides_under_kafka_and_is_not_held_against_the_commit_before_kip_447():
     member = ("member id", "request C1 · group none → UNKNOWN_MEMBER_ID")
-    assert rows_at("kip-447-zombie", "kafka", 74)[-1] == member
-    before = rows_at("kip-447-zombie", "before-447", 74)
+    assert rows_at("kip-447-zombie", "kafka", 80)[-1] == member
+    before = rows_at("kip-447-zombie", "before-447", 80)
     at = before.index(member)
     assert before[at + 1] == ("fencing by the group", "UNKNOWN_MEMBER_ID → no error")
     assert all("→" not in words for _, words in before[at + 2 :])
 
 
 def test_a_stale_member_epoch_is_the_last_check_and_has_both_epochs():
-    found = rows_at("kip-1319-stale", "kafka", 60)
+    found = rows_at("kip-1319-stale", "kafka", 63)
     assert found[-1] == ("member epoch", "request 2 · group 3 → STALE_MEMBER_EPOCH")
 
 

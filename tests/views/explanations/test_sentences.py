@@ -57,13 +57,14 @@ from kipviz.designs.options.options import STATUSES
 from kipviz.messages import events
 from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.cluster import metadata
 from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import groups
 from kipviz.messages.logs import producing
 from kipviz.messages.message import Message
 from kipviz.messages.shares import share_groups, share_state
-from kipviz.messages.transactions import admin, transactions
+from kipviz.messages.transactions import transactions
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxn,
@@ -412,8 +413,7 @@ def test_records_that_move_alike_are_told_in_one_sentence() -> None:
 
 def all_messages() -> list[type[Message]]:
     """Every class of message, requests and responses."""
-    modules = (admin, groups, producing, share_groups, share_state, transactions)
-    modules = (groups, producing, share_groups, share_state, transactions)
+    modules = (groups, metadata, producing, share_groups, share_state, transactions)
     found = {
         kind
         for module in modules
