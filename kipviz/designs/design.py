@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.rules import ClientRules
+from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.outside.suggestions import unknown
 from kipviz.core.values import Value
 from kipviz.designs.options.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
@@ -123,6 +125,16 @@ class Design(Value, frozen=True):
         return ClientRules(
             **{s.name: self.option(s.name).choose for s in SLOTS if not s.on_brokers}
         )
+
+    def model(self, spec: ClusterSpec) -> ClusterModel:
+        """Return the model of a cluster whose brokers and clients have this design's rules.
+
+        The spec's feature levels stay as they are; `Scenario.model` adapts them to the design.
+
+        Raises:
+            BadSpec: if the spec describes no cluster.
+        """
+        return ClusterModel(spec, self.broker_rules(), self.client_rules())
 
 
 def slot_named(name: str) -> Slot:

@@ -233,7 +233,7 @@ def _model(scenario: str | Scenario | ClusterSpec, named: str | Design | None) -
     if isinstance(scenario, ClusterSpec):
         chosen = _design("kafka" if named is None else named)
         spec = at_levels(scenario, chosen)
-        return ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+        return chosen.model(spec)
     story = scenario if isinstance(scenario, Scenario) else scenario_named(scenario)
     return story.model(_design(story.designs[0] if named is None else named))
 

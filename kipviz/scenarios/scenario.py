@@ -149,7 +149,7 @@ class Scenario(Value, frozen=True):
             )
         spec = self.spec if budget is None else self.spec.but(budget=budget)
         spec = at_levels(spec, design)
-        return ClusterModel(spec, design.broker_rules(), design.client_rules())
+        return design.model(spec)
 
     def play(self, design: Design) -> tuple[Trace, tuple[Chapter, ...]]:
         """Play the whole story under a design.

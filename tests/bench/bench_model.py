@@ -52,7 +52,7 @@ def loop_model(records: int) -> ClusterModel:
         )
     )
     repaired = design("repaired")
-    return ClusterModel(spec, repaired.broker_rules(), repaired.client_rules())
+    return repaired.model(spec)
 
 
 class Calm:

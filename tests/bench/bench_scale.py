@@ -85,7 +85,7 @@ def model_of(
     source = tuple((f"src-{p}", 0, each) for p in range(partitions))
     spec = SMALL.of_brokers(ClusterSpec(brokers, tuple(placements), apps, source, IDS))
     repaired = design("repaired")
-    return ClusterModel(spec, repaired.broker_rules(), repaired.client_rules())
+    return repaired.model(spec)
 
 
 def walk(trace: Trace, dice: Scheduler, steps: int, first: int) -> tuple[Trace, float]:

@@ -116,7 +116,7 @@ def test_the_orbits_of_timed_states_add_up() -> None:
     def model() -> ClusterModel:
         made = members(POLL, 2, "")
         spec, chosen = apply_changes(made.spec, design("repaired"), BY_DEADLINE)
-        return ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+        return chosen.model(spec)
 
     symmetry = Symmetry()
     search = Search(model(), reductions=(symmetry,))

@@ -86,7 +86,7 @@ def small_spec(
 def model_of(spec: ClusterSpec, name: str = "repaired") -> ClusterModel:
     """A model of a cluster under a named design."""
     chosen = design(name)
-    return ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    return chosen.model(spec)
 
 
 def steps_of(

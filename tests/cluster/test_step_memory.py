@@ -103,7 +103,7 @@ def test_a_cluster_with_a_timed_clock_remembers_no_steps() -> None:
     known = searched_scenario("kip-1289-share-commit")
     spec = known.spec.but(clock=known.spec.clock.but(kind="timed"))
     chosen = design("repaired")
-    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    model = chosen.model(spec)
     assert model.remembering()._memory is None
 
 

@@ -38,9 +38,7 @@ def with_programs(task: Task, programs: dict[str, tuple[Line, ...]]) -> ClusterM
     applications = tuple(
         a.but(program=programs[a.name]) if a.name in programs else a for a in spec.applications
     )
-    return ClusterModel(
-        spec.but(applications=applications), rules.broker_rules(), rules.client_rules()
-    )
+    return rules.model(spec.but(applications=applications))
 
 
 def harms(task: Task, model: ClusterModel) -> set[Harm | None]:

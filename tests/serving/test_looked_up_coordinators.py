@@ -6,7 +6,6 @@ from threading import Thread
 import pytest
 
 import kipviz
-from kipviz.cluster.model import ClusterModel
 from kipviz.messages.cluster.coordinators import GROUP, SHARE, TRANSACTION
 from kipviz.serving.served_cluster import ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
@@ -33,7 +32,7 @@ ORDERS = TopicPartition("orders", 0)
 @pytest.fixture
 def cluster():
     spec = to_serve(cluster_of(["orders"], brokers=1))
-    return ServedCluster(ClusterModel(spec, KAFKA.broker_rules(), KAFKA.client_rules()), {1: 9092})
+    return ServedCluster(KAFKA.model(spec), {1: 9092})
 
 
 def ask(cluster, version, **said):

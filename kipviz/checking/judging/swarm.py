@@ -13,7 +13,6 @@ from typing import Any
 from kipviz.checking.judging.coverage import Coverage
 from kipviz.checking.judging.faults import HOSTILE
 from kipviz.cluster.actions import DeliverLate
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, FaultBudget
 from kipviz.core.scheduler import Profile, Scheduler
 from kipviz.core.values import Value, digest_of
@@ -207,7 +206,7 @@ def run(given: Drawn, steps_max: int = STEPS_MAX, coverage: Coverage | None = No
     chosen = design_named(given.design)
     step = 0
     try:
-        model = ClusterModel(given.spec, chosen.broker_rules(), chosen.client_rules())
+        model = chosen.model(given.spec)
         scheduler = Scheduler(given.seed, given.profile)
         world = model.initial()
         below_2, late = world.image.features.transaction_version < 2, False

@@ -62,7 +62,7 @@ def stages(design: str = "repaired") -> Table:
         budget=PLAYGROUND.but(restart=8, upgrade=4, lose_connection=9),
     )
     chosen = design_named(design)
-    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    model = chosen.model(spec)
     trace = Trace.start(model)
     rows = []
     for stage, steps in STAGES:
@@ -147,7 +147,7 @@ def _late(coordinator: str, leader: str, version: int = 0) -> str:
         releases=tuple((b, of.get(b, leader)) for b in spec.brokers),
     )
     kafka = design_named("kafka")
-    model = ClusterModel(spec, kafka.broker_rules(), kafka.client_rules())
+    model = kafka.model(spec)
     beats = searched_scenario("kip-890-hanging").beats[:4]
     trace, _ = play(Trace.start(model, (Atomic(),)), model, beats)
     log = trace.world.logs["output-A-0"]

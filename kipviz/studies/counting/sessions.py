@@ -42,7 +42,7 @@ SentMessage = TypeVar("SentMessage", bound=Message)
 def play_steps(spec: ClusterSpec, under: str, steps: tuple[str, ...]) -> Trace:
     """Play instructions on a cluster; those that begin with "maybe" may be impossible."""
     chosen = design(under)
-    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    model = chosen.model(spec)
     trace = Trace.start(model, PROPERTIES)
     for step in steps:
         trace = follow(trace, model, step, under)
@@ -380,7 +380,7 @@ def queueing() -> Table:
             budget=FaultBudget(),
         )
         chosen = design(story.designs[0])
-        search = _Queueing(ClusterModel(spec, chosen.broker_rules(), chosen.client_rules()))
+        search = _Queueing(chosen.model(spec))
         explored = search.run(Bounds(states_max=40_000))
         rows.append(
             (label, chosen.name, f"{explored.states:,}", f"{search.sent:,}", f"{search.behind:,}")

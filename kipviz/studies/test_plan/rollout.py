@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from kipviz.clients.application import Line
 from kipviz.clients.throwing.client_errors import ExceptionClass, exception_class
 from kipviz.cluster.actions import UpgradeFeature
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.core.model import Event
 from kipviz.core.traces.trace import Trace
@@ -63,7 +62,7 @@ def _cell(
         budget=FaultBudget(upgrade=1),
     )
     chosen = design_named(design)
-    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    model = chosen.model(spec)
     go_on = Beat("", "", ("maybe app-1 goes on", "quiet"))
     trace, _ = play(Trace.start(model), model, (go_on,) * 6)
     if then:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.timing.clock import TIMED, Clock, ms
 from kipviz.cluster.world import World
@@ -153,7 +152,7 @@ def search_rival(limits: Limits, situation: Situation) -> WorstOrder:
     """
     chosen = design(limits.design)
     spec = at_levels(cluster(limits, situation), chosen)
-    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    model = chosen.model(spec)
     watch = _Watch()
     found = Search(model, (watch,)).run(Bounds(states_max=100_000))
     assert found.complete, found.sentence

@@ -7,7 +7,6 @@ import pytest
 from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
 from kipviz.clients.groups.consumer_membership import ConsumerMembership
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec
 from kipviz.core.table import Table
@@ -58,7 +57,7 @@ def reading(**changes) -> ClusterSpec:
 def test_a_process_s_consumer_has_the_level_of_its_spec_however_it_joins(protocol, uncommitted):
     kafka = design("kafka")
     spec = reading(protocol=protocol, read_uncommitted=uncommitted)
-    model = ClusterModel(spec, kafka.broker_rules(), kafka.client_rules())
+    model = kafka.model(spec)
     assert model.initial().applications["default"].consumer.read_uncommitted is uncommitted
 
 

@@ -43,7 +43,7 @@ OFFSETS = TxnOffsetCommit("t", "g", 9, 0, "C1", 2, (GroupOffset("src-0", 1),))
 
 def model(spec: Any, under: str = "repaired") -> ClusterModel:
     chosen = design(under)
-    return ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    return chosen.model(spec)
 
 
 def test_releases_are_in_order_and_what_one_knows_the_next_one_does() -> None:

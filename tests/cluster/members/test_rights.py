@@ -59,7 +59,7 @@ OFFSETS = (GroupOffset("src-0", 101), GroupOffset("output-B-0", 7))
 
 def model(**changes: Any) -> ClusterModel:
     spec = SPEC.but(**changes)
-    return ClusterModel(spec, KAFKA.broker_rules(), KAFKA.client_rules())
+    return KAFKA.model(spec)
 
 
 def answer_request(world: World, source: str, broker: int, request: Message) -> tuple[World, Any]:

@@ -50,7 +50,7 @@ ASKED: dict[str, Message] = {
 
 def model_of(spec: ClusterSpec) -> ClusterModel:
     chosen = design("kafka")
-    return ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    return chosen.model(spec)
 
 
 def admission_of(message: Message, **changes: Any) -> Any:

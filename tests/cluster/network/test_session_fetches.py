@@ -11,7 +11,6 @@ from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
 from kipviz.clients.shares.share_memory import ShareConsumer
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement
 from kipviz.core.model import Event
@@ -237,7 +236,7 @@ def test_a_group_that_may_not_be_read_is_an_error_of_the_whole_request() -> None
 
 def test_the_page_says_in_which_order_partitions_are_looked_at_and_what_is_said_of_each() -> None:
     rules = design("kafka")
-    model = ClusterModel(ONE_ANSWER.spec, rules.broker_rules(), rules.client_rules())
+    model = rules.model(ONE_ANSWER.spec)
     trace = Trace.start(model, ())
     seen = []
     for step in story(7):
@@ -269,7 +268,7 @@ def test_only_members_of_its_spec_fetch_in_another_way_than_by_session() -> None
     every = ONE_ANSWER.spec.but(applications=(app, alone, regular))
     assert every.simplified.without_session == ("app-2",)
     rules = design("kafka")
-    model = ClusterModel(spec(by_session=False), rules.broker_rules(), rules.client_rules())
+    model = rules.model(spec(by_session=False))
     context = model.context(model.initial(), 5)
     assert [context.simplified.fetches_by_session(f"{p}/consumer") for p in ("app-1", "java")] == [
         False,

@@ -7,7 +7,6 @@ import pytest
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.clients.application import Call, Line
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import (
     BadSpec,
     ClusterSpec,
@@ -30,7 +29,7 @@ LEFT = TransactionRecord("old-txn", 3, 0, TransactionState.EMPTY)
 
 def read_refusal(spec: ClusterSpec) -> str:
     with pytest.raises(BadSpec) as wrong:
-        ClusterModel(spec, REPAIRED.broker_rules(), REPAIRED.client_rules())
+        REPAIRED.model(spec)
     return str(wrong.value)
 
 

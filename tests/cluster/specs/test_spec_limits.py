@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs import spec_limits
 from kipviz.cluster.specs.spec import (
     ApplicationSpec,
@@ -32,7 +31,7 @@ OTHER_ID = "A" * 21 + "w"
 
 def read_refusal(spec: ClusterSpec) -> str:
     with pytest.raises(BadSpec) as wrong:
-        ClusterModel(spec, REPAIRED.broker_rules(), REPAIRED.client_rules())
+        REPAIRED.model(spec)
     return str(wrong.value)
 
 

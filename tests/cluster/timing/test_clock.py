@@ -40,7 +40,7 @@ def timed_model(
     spec = small_spec("share", budget=budget, records=1, max_records=1)
     spec = spec.but(clock=clock, settings=spec.settings.but(**settings))
     chosen = design("repaired")
-    return ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    return chosen.model(spec)
 
 
 def until(model: ClusterModel, world: World, kind: str) -> World:
@@ -260,7 +260,7 @@ def test_deadlines_stand_in_one_order_and_stay_within_their_bounds(
 ) -> None:
     spec = small_spec("share", budget=EVERYTHING, max_records=1, replication=replication)
     chosen = design("repaired")
-    model = ClusterModel(spec.but(clock=clock), chosen.broker_rules(), chosen.client_rules())
+    model = chosen.model(spec.but(clock=clock))
     ticks = 0
     for seed in range(4):
         for _, action, outcome in steps_of(model, seed, 150):

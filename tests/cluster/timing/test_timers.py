@@ -173,7 +173,7 @@ def test_an_untimed_cluster_reads_no_duration() -> None:
     chosen = design("kafka")
 
     def list_enabled(of: ClusterSpec) -> list[tuple[ClusterAction, ...]]:
-        model = ClusterModel(of, chosen.broker_rules(), chosen.client_rules())
+        model = chosen.model(of)
         world, found = model.initial(), []
         for step in range(60):
             choices = model.enabled(world)
@@ -325,7 +325,7 @@ def test_a_transactional_id_is_forgotten_a_week_after_its_last_use_by_the_next_s
     settings = spec.settings.but(transactional_ids_expire=True)
     chosen = design("repaired")
     spec, _ = apply_changes(spec.but(settings=settings), chosen, ("clock=timed", "tick=next"))
-    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    model = chosen.model(spec)
     world = go(model, model.initial(), lambda w: running(w, Due.TRANSACTIONAL_ID))
     (week,) = running(world, Due.TRANSACTIONAL_ID)
     assert at(week) == (604_800_000, 608_400_000)
@@ -358,7 +358,7 @@ def test_a_request_is_given_up_after_its_time_and_a_batch_after_a_longer_one() -
     chosen = design("repaired")
     settings = ("clock=timed", "tick=next", "pause_max_ms=0", "transaction_scan_ms=600000")
     spec, _ = apply_changes(spec, chosen, (*settings, "record_lock_duration_ms=600000"))
-    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    model = chosen.model(spec)
     world = go(model, model.initial(), lambda w: running(w, Due.REQUEST))
     (asked,) = running(world, Due.REQUEST)
     assert at(asked) == (30_000, 30_000)
@@ -522,7 +522,7 @@ def test_of_two_names_at_one_coordinator_only_the_one_that_moves_begins_anew() -
     settings = both.settings.but(transactional_ids_expire=True)
     spec = both.but(applications=names, settings=settings, clock=both.clock.but(kind="timed"))
     chosen = design("kafka")
-    model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+    model = chosen.model(spec)
     assert model.initial().image.home_of_transactions("txn-54") == "__transaction_state-10"
     world = go(model, model.initial(), lambda w: len(running(w, Due.TRANSACTIONAL_ID)) == 2)
     kept = dict.fromkeys(d.place for d in running(world, Due.TRANSACTIONAL_ID))

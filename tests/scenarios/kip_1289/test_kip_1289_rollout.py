@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kipviz.cluster.actions import TimeOutTransaction, UpgradeFeature
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, MessageSent
@@ -107,11 +106,11 @@ def test_a_level_that_turns_it_on_is_the_drafts_or_ours() -> None:
     spec = scenario("kip-1289-corner-9").spec.but(staging_level=4)
     chosen = design("repaired")
     with pytest.raises(BadSpec, match=r"staging_level must be 2 \(the draft's\) or 3, not 4"):
-        ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+        chosen.model(spec)
 
 
 def test_a_rollout_from_another_level_is_refused() -> None:
     spec = scenario("kip-1289-corner-9").spec.but(share_rollout=1)
     chosen = design("repaired")
     with pytest.raises(BadSpec, match=r"begins, must be 2, 3, or 0 without a rollout, not 1"):
-        ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
+        chosen.model(spec)

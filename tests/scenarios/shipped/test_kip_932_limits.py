@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kipviz.brokers.settings import GroupConfig
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
@@ -27,7 +26,7 @@ LATEST_SKIPS, TAKES, WINDOW, NO_COPY = (
 
 def play_story(story: Scenario, spec: ClusterSpec | None = None) -> Trace:
     rules = design("kafka")
-    model = ClusterModel(spec or story.spec, rules.broker_rules(), rules.client_rules())
+    model = rules.model(spec or story.spec)
     trace = Trace.start(model, ())
     for beat in story.beats:
         for step in beat.steps:

@@ -4,7 +4,6 @@ import pytest
 
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.cluster.actions import CrashBroker, MoveLeader
-from kipviz.cluster.model import ClusterModel
 from kipviz.core.table import pairs
 from kipviz.designs.catalogue import design
 from kipviz.messages.wire.codec import decode, decode_head
@@ -22,7 +21,7 @@ from tests.soaking.raw_client import encode_frame
 
 KAFKA = design("kafka")
 SPEC = to_serve(cluster_of(["orders"]))
-MODEL = ClusterModel(SPEC, KAFKA.broker_rules(), KAFKA.client_rules())
+MODEL = KAFKA.model(SPEC)
 TOPIC_ID = dict(SPEC.topic_ids)["orders"]
 TXN_OFFSET_COMMIT, SHARE_HEARTBEAT, SHARE_FETCH = 28, 76, 78
 
@@ -247,7 +246,7 @@ def test_a_transaction_that_is_open_keeps_its_offsets_and_its_marker_decides_the
 
 def test_the_state_of_share_groups_is_pruned_and_a_new_leader_knows_what_is_acknowledged(small):
     often = SPEC.but(settings=SPEC.settings.but(updates_per_snapshot=5))
-    run = Producer(ClusterModel(often, KAFKA.broker_rules(), KAFKA.client_rules()))
+    run = Producer(KAFKA.model(often))
     run.start()
     run.transact("first")
     told = run.ask(

@@ -1,6 +1,5 @@
 """DescribeTransactions and DescribeProducers of a real client: the arrays of one request are one message."""
 
-from kipviz.cluster.model import ClusterModel
 from kipviz.serving.served_cluster import ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
 from kipviz.serving.translating.apis import APIS
@@ -15,7 +14,7 @@ UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC, INVALID_REQUEST, NOT_FOUND = 3, 17, 4
 
 def one_broker() -> ServedCluster:
     spec = to_serve(cluster_of({"orders": 2, "bills": 1}, brokers=1))
-    return ServedCluster(ClusterModel(spec, KAFKA.broker_rules(), KAFKA.client_rules()), {1: 1})
+    return ServedCluster(KAFKA.model(spec), {1: 1})
 
 
 def ask(cluster, key, **said):

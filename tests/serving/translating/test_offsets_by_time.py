@@ -3,7 +3,6 @@
 import pytest
 
 from kipviz.cluster.actions import MoveLeader
-from kipviz.cluster.model import ClusterModel
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.records.batches import DataRecord
 from kipviz.serving.served_cluster import ServedCluster
@@ -137,7 +136,7 @@ def test_the_new_leader_finds_the_same_records_by_their_times():
 
 def test_a_request_for_several_partitions_is_one_message_and_one_response():
     spec = to_serve(cluster_of({"orders": 3, "bills": 1}, brokers=1))
-    cluster = ServedCluster(ClusterModel(spec, KAFKA.broker_rules(), KAFKA.client_rules()), {1: 1})
+    cluster = ServedCluster(KAFKA.model(spec), {1: 1})
     parts = tuple({"PartitionIndex": n, "Timestamp": at} for n, at in enumerate((-1, -2, 0, -1)))
     names = ("orders", "bills")
     topics = tuple({"Name": name, "Partitions": parts} for name in names)
@@ -159,7 +158,7 @@ def test_a_request_for_several_partitions_is_one_message_and_one_response():
 )
 def test_the_coordinators_of_internal_topics_answer_for_their_partitions(names, partitions):
     spec = to_serve(cluster_of({"orders": 2}, brokers=1))
-    cluster = ServedCluster(ClusterModel(spec, KAFKA.broker_rules(), KAFKA.client_rules()), {1: 1})
+    cluster = ServedCluster(KAFKA.model(spec), {1: 1})
     parts = tuple({"PartitionIndex": n, "Timestamp": LATEST} for n in partitions)
     topics = tuple({"Name": name, "Partitions": parts} for name in names)
     caller = cluster.connect(1)

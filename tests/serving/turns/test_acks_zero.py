@@ -10,7 +10,6 @@ from tests.recordings import made_logs
 from tests.serving.cleaning.test_log_cleaning import (
     KAFKA,
     TOPIC_ID,
-    ClusterModel,
     Producer,
     to_serve,
 )
@@ -83,7 +82,7 @@ def test_a_rejected_batch_with_acks_0_closes_the_connection_in_the_run_too():
 
 def test_only_acks_all_needs_the_in_sync_replicas():
     spec = to_serve(cluster_of({"orders": 1}).but(min_insync_replicas=(("orders", 3),)))
-    cluster = Producer(ClusterModel(spec, KAFKA.broker_rules(), KAFKA.client_rules())).cluster
+    cluster = Producer(KAFKA.model(spec)).cluster
     leader = cluster.world.image.leader_of("orders-0")
     cluster.take(CrashBroker(next(b for b in cluster.world.up if b != leader)))
     cluster.run()
