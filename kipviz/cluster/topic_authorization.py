@@ -26,7 +26,6 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     OffsetCommit,
     OffsetCommitResponse,
-    RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
     committed_response,
@@ -339,15 +338,9 @@ def _of_states(request: StatesRequest, answers: tuple[PartResults, ...]) -> Mess
 def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
     """Return the response to a request with an error for each of the unauthorized topics."""
     match answer:
-        case OffsetCommitResponse():
-            assert isinstance(request, OffsetCommit)
-            own = tuple(RefusedOffset(each.partition, each.error) for each in answer.results)
-            return committed_response(request, REFUSED, own)
-        case TxnOffsetCommitResponse():
-            assert isinstance(request, TxnOffsetCommit)
-            out = (o.partition for o in request.offsets if topic_of(o.partition) in topics)
-            refused = tuple(RefusedOffset(partition, REFUSED) for partition in out)
-            return answer.but(refused=(*refused, *answer.refused))
+        case OffsetCommitResponse() | TxnOffsetCommitResponse():
+            assert isinstance(request, OffsetCommit | TxnOffsetCommit)
+            return committed_response(request, REFUSED, answer.results)
         case MetadataResponse():
             out_of = tuple(TopicId(topic, "", REFUSED) for topic in topics)
             return answer.but(topics=(*answer.topics, *out_of))

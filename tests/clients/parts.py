@@ -21,8 +21,11 @@ from kipviz.clients.transactions import producer_timers
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups.groups import TxnOffsetCommitResponse
 from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.shares.share_groups import TxnPartitionAcknowledgements
+from kipviz.messages.transactions.transactions import PartitionResult
 
 V = TypeVar("V", bound=Value)
 H = TypeVar("H", bound=Producer | TransactionSession)
@@ -138,6 +141,12 @@ def change(me: V, **fields: Any) -> V:
         for part, field in [LONGER[name]] if name in LONGER else found:
             me = me.but(**{part: getattr(me, part).but(**{field: value})})
     return me
+
+
+def offsets_response(error: Errors, *partitions: str) -> TxnOffsetCommitResponse:
+    """Return the response to a TxnOffsetCommit: one error for each partition, which is src-0 if none is named."""
+    named = partitions or ("src-0",)
+    return TxnOffsetCommitResponse(tuple(PartitionResult(p, error) for p in named))
 
 
 def init_transactions(me: H, *, keep_prepared_txn: bool = False) -> H:

@@ -27,7 +27,7 @@ from kipviz.messages.groups.group_admin import (
 from kipviz.messages.groups.groups import (
     GroupOffset,
     TxnOffsetCommit,
-    TxnOffsetCommitResponse,
+    committed_response,
     fetch_offsets,
 )
 from kipviz.messages.logs.producing import (
@@ -198,7 +198,7 @@ def test_partitions_are_put_together_by_topic() -> None:
 def test_an_answer_takes_from_its_request_what_it_does_not_say_itself() -> None:
     offsets = (GroupOffset("src-0", 5), GroupOffset("src-1", 6))
     request = TxnOffsetCommit("t", "g", 9, 0, "m", 3, offsets)
-    answer = TxnOffsetCommitResponse(Errors.STALE_MEMBER_EPOCH)
+    answer = committed_response(request, Errors.STALE_MEMBER_EPOCH)
     (topic,) = body(answer, AROUND.but(request=request))["Topics"]
     assert topic["TopicId"] == TOPIC_ID
     assert [p["PartitionIndex"] for p in topic["Partitions"]] == [0, 1]

@@ -67,12 +67,10 @@ from kipviz.messages.events import OffsetCommitted, OffsetResolved, OffsetStaged
 from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
-    RefusedOffset,
     TxnOffsetCommit,
-    TxnOffsetCommitResponse,
     committed_response,
 )
-from kipviz.messages.transactions.transactions import TxnPartitionsResult
+from kipviz.messages.transactions.transactions import PartitionResult, TxnPartitionsResult
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 from kipviz.records.consumer_offsets import OffsetCommitRecord, OffsetTombstone
 from kipviz.records.placement import topic_of
@@ -169,7 +167,7 @@ def on_txn_offset_commit(
         refused = on.rules.group_metadata_gate(level)
         if refused is not Errors.NONE:
             gate = Check("inter.broker.protocol.version", None, level, refused)
-            return _answer(me, reply_to, (gate,))
+            return _reject_offsets(me, request, reply_to, (gate,))
     alone = offset_topics.answer_alone(request, on.image, on.rules)
     if alone is not None:
         return Effects(me, replies=(Reply(reply_to, alone),), checks=_nothing_left(alone.error))
@@ -181,7 +179,7 @@ def on_txn_offset_commit(
     )
     missing = offset_topics.missing_checks(lost)
     if error_of(checks) is not Errors.NONE:
-        return _answer(me, reply_to, checks, lost).after(missing)
+        return _reject_offsets(me, request, reply_to, checks, lost).after(missing)
     waiting = Enlisting(request, reply_to, *producer, (me.shard,))
     if not add_to_transaction.is_new(request, producer, log, on):
         return _stage(me, waiting, on).after((*missing, *checks))
@@ -192,7 +190,7 @@ def on_txn_offset_commit(
     )
     if asked is None:
         rejected = (*checks, *add_to_transaction.no_coordinator_checks())
-        return _answer(me, reply_to, rejected, lost).after(missing)
+        return _reject_offsets(me, request, reply_to, rejected, lost).after(missing)
     enlisted = (*missing, *checks, report_value("partition added", False))
     waits = Effects(
         me.but(enlisting=add_to_transaction.add_waiting(me.enlisting, waiting)), checks=enlisted
@@ -268,11 +266,11 @@ def on_loaded(me: GroupCoordinator, on: Context) -> Effects[GroupCoordinator]:
 
 
 def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects[GroupCoordinator]:
-    request = waiting.request
-    assert isinstance(request, TxnOffsetCommit)
+    whole = waiting.request
+    assert isinstance(whole, TxnOffsetCommit)
     log = on.log(me.shard)
-    lost = offset_topics.unknown_partitions(request, on.image, on.rules)
-    request = request.but(offsets=offset_topics.without(request.offsets, lost))
+    lost = offset_topics.unknown_partitions(whole, on.image, on.rules)
+    request = whole.but(offsets=offset_topics.without(whole.offsets, lost))
     large = offset_topics.too_large(request.offsets)
     kept = offset_topics.without(request.offsets, large)
     batch = Batch(
@@ -297,9 +295,9 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects[Gro
         ),
     )
     if error_of(checks) is not Errors.NONE:
-        return _answer(me, waiting.reply_to, checks, lost)
+        return _reject_offsets(me, whole, waiting.reply_to, checks, lost)
     checks = (*checks, *offset_topics.size_checks(large))
-    answer = Reply(waiting.reply_to, TxnOffsetCommitResponse(Errors.NONE, (*lost, *large)))
+    answer = Reply(waiting.reply_to, committed_response(whole, own=(*lost, *large)))
     if not kept:
         return append_records(me, (), (), answer, on).after(checks)
     wait = WaitingForReplicas(batch.last_offset, answer)
@@ -439,13 +437,19 @@ def _reject_waiting(
     me: GroupCoordinator, waiting: Enlisting, checks: Checks, on: Context
 ) -> Effects[GroupCoordinator]:
     """Reject requests that waited for the addition to the transaction; missing partitions keep their own error."""
-    assert isinstance(waiting.request, TxnOffsetCommit)
-    lost = offset_topics.unknown_partitions(waiting.request, on.image, on.rules)
-    return _answer(me, waiting.reply_to, checks, lost).after(offset_topics.missing_checks(lost))
+    request = waiting.request
+    assert isinstance(request, TxnOffsetCommit)
+    lost = offset_topics.unknown_partitions(request, on.image, on.rules)
+    rejected = _reject_offsets(me, request, waiting.reply_to, checks, lost)
+    return rejected.after(offset_topics.missing_checks(lost))
 
 
-def _answer(
-    me: GroupCoordinator, reply_to: ReplyTo, checks: Checks, lost: tuple[RefusedOffset, ...] = ()
+def _reject_offsets(
+    me: GroupCoordinator,
+    request: TxnOffsetCommit,
+    reply_to: ReplyTo,
+    checks: Checks,
+    lost: tuple[PartitionResult, ...] = (),
 ) -> Effects[GroupCoordinator]:
-    told = TxnOffsetCommitResponse(error_of(checks), lost)
+    told = committed_response(request, error_of(checks), lost)
     return Effects(me, replies=(Reply(reply_to, told),), checks=checks)

@@ -19,12 +19,12 @@ from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
-    RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
     committed_response,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.placement import topic_of
 from kipviz.settings.broker_configs import OFFSET_METADATA_MAX_BYTES
 
@@ -48,7 +48,7 @@ def unknown_ids(request: Message, image: Image, rules: BrokerRules) -> tuple[str
 
 def unknown_partitions(
     request: OffsetCommit | TxnOffsetCommit, image: Image, rules: BrokerRules
-) -> tuple[RefusedOffset, ...]:
+) -> tuple[PartitionResult, ...]:
     """Return the partitions that do not exist, in Kafka's order: first unknown ids or names, then unknown indexes.
 
     The check of the right to read a topic comes between the two: unauthorized topics are removed from the request
@@ -61,13 +61,13 @@ def unknown_partitions(
     for offset in request.offsets:
         topic = topic_of(offset.partition)
         if topic in nameless:
-            found.append(RefusedOffset(offset.partition, Errors.UNKNOWN_TOPIC_ID))
+            found.append(PartitionResult(offset.partition, Errors.UNKNOWN_TOPIC_ID))
         elif topic not in known or offset.partition not in image.leaders:
-            found.append(RefusedOffset(offset.partition, Errors.UNKNOWN_TOPIC_OR_PARTITION))
+            found.append(PartitionResult(offset.partition, Errors.UNKNOWN_TOPIC_OR_PARTITION))
     return tuple(found)
 
 
-def too_large(offsets: tuple[GroupOffset, ...]) -> tuple[RefusedOffset, ...]:
+def too_large(offsets: tuple[GroupOffset, ...]) -> tuple[PartitionResult, ...]:
     """Return the offsets whose metadata is too long; the others are committed.
 
     The length is that of Java's String, so a character beyond 16 bits counts twice.
@@ -75,21 +75,21 @@ def too_large(offsets: tuple[GroupOffset, ...]) -> tuple[RefusedOffset, ...]:
     """
     error = Errors.OFFSET_METADATA_TOO_LARGE
     return tuple(
-        RefusedOffset(each.partition, error)
+        PartitionResult(each.partition, error)
         for each in offsets
         if len(each.metadata.encode("utf-16-le")) > 2 * OFFSET_METADATA_MAX_BYTES.default
     )
 
 
 def without(
-    offsets: tuple[GroupOffset, ...], refused: tuple[RefusedOffset, ...]
+    offsets: tuple[GroupOffset, ...], refused: tuple[PartitionResult, ...]
 ) -> tuple[GroupOffset, ...]:
     """Return the offsets that are not rejected."""
     gone = {each.partition for each in refused}
     return tuple(each for each in offsets if each.partition not in gone)
 
 
-def missing_checks(lost: tuple[RefusedOffset, ...]) -> Checks:
+def missing_checks(lost: tuple[PartitionResult, ...]) -> Checks:
     """Return a check for each partition that does not exist, with its own error.
 
     The request continues for its other partitions. These checks come before the coordinator's, because the last check
@@ -100,7 +100,7 @@ def missing_checks(lost: tuple[RefusedOffset, ...]) -> Checks:
     )
 
 
-def size_checks(large: tuple[RefusedOffset, ...]) -> Checks:
+def size_checks(large: tuple[PartitionResult, ...]) -> Checks:
     """Return a check for each offset whose metadata is too long."""
     most = OFFSET_METADATA_MAX_BYTES.default
     return tuple(
@@ -114,8 +114,7 @@ def answer_alone(
 ) -> OffsetCommitResponse | TxnOffsetCommitResponse | None:
     """Return the response to a request that has no existing partition, or None if it has one.
 
-    Any broker responds, coordinator or not. Each partition has its own error. All of these errors are retriable, and
-    the one that requires a back-off is reported for the whole request.
+    Any broker responds, coordinator or not. Each partition has its own error.
     Clause: KafkaApis.handleTxnOffsetCommitRequest, handleOffsetCommitRequest.
     """
     if not isinstance(request, OffsetCommit | TxnOffsetCommit):
@@ -123,9 +122,4 @@ def answer_alone(
     lost = unknown_partitions(request, image, rules)
     if not lost or len(lost) < len(request.offsets):
         return None
-    nameless = any(each.error is Errors.UNKNOWN_TOPIC_ID for each in lost)
-    error = Errors.UNKNOWN_TOPIC_ID if nameless else Errors.UNKNOWN_TOPIC_OR_PARTITION
-    refused = tuple(each for each in lost if each.error is not error)
-    if isinstance(request, OffsetCommit):
-        return committed_response(request, error, refused)
-    return TxnOffsetCommitResponse(error, refused)
+    return committed_response(request, own=lost)

@@ -75,19 +75,21 @@ def after(me: TopicIds, timer: RetryBackOff | MaxIdle) -> TopicIds:
 
 
 def error_of(answer: TxnOffsetCommitResponse) -> Errors:
-    """Return the error of a response: of several errors, one that is not retriable.
+    """Return the error of a response: of several, the first that is not retriable, else one that needs a back-off.
 
     Source: TransactionManager.TxnOffsetCommitHandler, which goes through the partitions.
     """
-    found = (*(r.error for r in answer.refused), answer.error)
-    final = (error for error in found if error is not Errors.NONE and error not in RETRIABLE)
-    return next(final, answer.error)
+    found = tuple(r.error for r in answer.results if r.error)
+    final = next((error for error in found if error not in RETRIABLE), None)
+    if final is not None:
+        return final
+    return Errors.UNKNOWN_TOPIC_ID if Errors.UNKNOWN_TOPIC_ID in found else answer.error
 
 
 def rejected_part(request: TxnOffsetCommit, answer: TxnOffsetCommitResponse) -> TxnOffsetCommit:
     """Return the part of a request that was rejected."""
-    refused = {r.partition: True for r in answer.refused}
-    return request.but(offsets=tuple(o for o in request.offsets if o.partition in refused))
+    rejected = {r.partition for r in answer.results if r.error}
+    return request.but(offsets=tuple(o for o in request.offsets if o.partition in rejected))
 
 
 def build_request(me: TopicIds, request: TxnOffsetCommit) -> TxnOffsetCommit:

@@ -385,6 +385,8 @@ def on_answer(
     me = me.but(on_wire=None, on_wire_broker=-1)
     error = producer_errors.error_of(message)
     request, error = stagings.rejected_parts(request, message, error)
+    if isinstance(request, TxnOffsetCommit) and isinstance(message, TxnOffsetCommitResponse):
+        request = topic_ids.rejected_part(request, message)
     if error is not Errors.NONE:
         return _on_error(me, request, error)
     match message:
@@ -413,10 +415,6 @@ def on_answer(
             return me.but(found=True), None
         case MetadataResponse():
             return me.but(topics=topic_ids.learn_ids(me.topics, message.topics)), None
-        case TxnOffsetCommitResponse() if message.refused and me.state is S.IN_TRANSACTION:
-            assert isinstance(request, TxnOffsetCommit)
-            left = topic_ids.rejected_part(request, message)
-            return _on_error(me, left, message.refused[0].error)
         case TxnOffsetCommitResponse() if me.state is S.IN_TRANSACTION:
             return me.but(done=not any(isinstance(m, TxnOffsetCommit) for m in me.queue)), None
         case TxnShareAcknowledgeResponse():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, overload
 
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
@@ -58,24 +58,21 @@ class TxnOffsetCommit(Message, frozen=True):
     instance_id: str = ""
 
 
-class RefusedOffset(Value, frozen=True):
-    """A partition whose offset was rejected while others were accepted."""
-
-    partition: str
-    error: Errors
-
-
 class TxnOffsetCommitResponse(Message, frozen=True):
-    """The offsets are in the log, pending the transaction's outcome, or an error says why not.
+    """The result for each partition, in the order of the request: its offset is pending, or an error says why not.
 
-    `error` is that of every partition, `refused` are those that have one of their own.
+    A pending offset is in the log and waits for the transaction's outcome.
     """
 
     API_KEY: ClassVar[int] = 28
     VERSION: ClassVar[int] = 6
     IS_RESPONSE: ClassVar[bool] = True
-    error: Errors
-    refused: tuple[RefusedOffset, ...] = ()
+    results: tuple[PartitionResult, ...]
+
+    @property
+    def error(self) -> Errors:
+        """The first error of a partition."""
+        return first_error(self.results)
 
 
 class OffsetCommit(Message, frozen=True):
@@ -104,16 +101,39 @@ class OffsetCommitResponse(Message, frozen=True):
     @property
     def error(self) -> Errors:
         """The first error of a partition."""
-        return next((each.error for each in self.results if each.error), Errors.NONE)
+        return first_error(self.results)
 
 
+def first_error(results: tuple[PartitionResult, ...]) -> Errors:
+    """Return the first error of a partition, Errors.NONE without one."""
+    return next((each.error for each in results if each.error), Errors.NONE)
+
+
+@overload
 def committed_response(
-    request: OffsetCommit, error: Errors = Errors.NONE, own: tuple[RefusedOffset, ...] = ()
-) -> OffsetCommitResponse:
+    request: OffsetCommit, error: Errors = ..., own: tuple[PartitionResult, ...] = ...
+) -> OffsetCommitResponse: ...
+@overload
+def committed_response(
+    request: TxnOffsetCommit, error: Errors = ..., own: tuple[PartitionResult, ...] = ...
+) -> TxnOffsetCommitResponse: ...
+@overload
+def committed_response(
+    request: OffsetCommit | TxnOffsetCommit,
+    error: Errors = ...,
+    own: tuple[PartitionResult, ...] = ...,
+) -> OffsetCommitResponse | TxnOffsetCommitResponse: ...
+def committed_response(
+    request: OffsetCommit | TxnOffsetCommit,
+    error: Errors = Errors.NONE,
+    own: tuple[PartitionResult, ...] = (),
+) -> OffsetCommitResponse | TxnOffsetCommitResponse:
     """Return the response to a request: one error for all partitions, except those that have their own."""
     errors = {each.partition: each.error for each in own}
     named = (offset.partition for offset in request.offsets)
-    return OffsetCommitResponse(tuple(PartitionResult(p, errors.get(p, error)) for p in named))
+    results = tuple(PartitionResult(p, errors.get(p, error)) for p in named)
+    at_once = isinstance(request, OffsetCommit)
+    return OffsetCommitResponse(results) if at_once else TxnOffsetCommitResponse(results)
 
 
 class OffsetFetchGroup(Value, frozen=True):

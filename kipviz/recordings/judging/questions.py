@@ -182,14 +182,8 @@ def _per_partition(topics: Plain, names: Names) -> Said:
     )
 
 
-def _each_offset(
-    message: TxnOffsetCommit | OffsetCommit, reply: TxnOffsetCommitResponse | OffsetCommitResponse
-) -> Said:
-    if isinstance(reply, OffsetCommitResponse):
-        return tuple(sorted((each.partition, each.error.name) for each in reply.results))
-    own = {each.partition: each.error for each in reply.refused}
-    parts = (offset.partition for offset in message.offsets)
-    return tuple(sorted((p, own.get(p, reply.error).name) for p in parts))
+def _each_offset(_: Message, reply: TxnOffsetCommitResponse | OffsetCommitResponse) -> Said:
+    return tuple(sorted((each.partition, each.error.name) for each in reply.results))
 
 
 def _offset_fetch(x: Exchange, names: Names) -> Taken:

@@ -49,12 +49,8 @@ def commit_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Tra
     def answer(replies: Replies) -> Struct:
         errors = dict(unknown)
         for told in replies:
-            if isinstance(told, OffsetCommitResponse):
-                errors |= {each.partition: each.error for each in told.results}
-                continue
-            assert isinstance(told, TxnOffsetCommitResponse)
-            own = {each.partition: each.error for each in told.refused}
-            errors |= {o.partition: own.get(o.partition, told.error) for o in offsets}
+            assert isinstance(told, OffsetCommitResponse | TxnOffsetCommitResponse)
+            errors |= {each.partition: each.error for each in told.results}
         return _encode_committed(topics, errors, desk)
 
     return TranslatedRequest((message,) if offsets else (), answer)

@@ -13,8 +13,12 @@ from kipviz.brokers.membership.consumer_group import ConsumerGroup
 from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.groups import GroupOffset, RefusedOffset, TxnOffsetCommit
-from kipviz.messages.transactions.transactions import TxnPartitionsResult, refused_partitions
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit
+from kipviz.messages.transactions.transactions import (
+    PartitionResult,
+    TxnPartitionsResult,
+    refused_partitions,
+)
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import (
     GROUP_EPOCH,
@@ -101,16 +105,15 @@ def test_metadata_that_is_too_long_is_refused_and_the_rest_is_pending(desk):
     named = (GroupOffset("foo-1", 111, 3, "mine"), GroupOffset("bar-0", 201, 3, "x" * 4_097))
     desk.ask(gc.on_txn_offset_commit, TxnOffsetCommit("t", "g", 10, 0, "m", 2, named))
     answer_enlistment(desk)
-    refused = (RefusedOffset("bar-0", Errors.OFFSET_METADATA_TOO_LARGE),)
-    assert (desk.last.error, desk.last.refused) == (Errors.NONE, refused)
+    refused = PartitionResult("bar-0", Errors.OFFSET_METADATA_TOO_LARGE)
+    assert desk.last.results == (PartitionResult("foo-1", Errors.NONE), refused)
     mark(desk)
     found = offset_fetches.fetch_offset_of(desk, "foo-1")
     assert (found.offset, found.leader_epoch, found.metadata) == (111, 3, "mine")
     assert fetch_value(desk, "bar-0") == 200
     desk.ask(gc.on_txn_offset_commit, TxnOffsetCommit("t", "g", 10, 1, "m", 2, named[1:]))
     answer_enlistment(desk, epoch=1)
-    refused_alone = (desk.last.error, desk.last.refused)
-    assert refused_alone == (Errors.NONE, refused)
+    assert desk.last.results == (refused,)
     assert not desk.role.pending
 
 

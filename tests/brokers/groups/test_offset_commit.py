@@ -19,7 +19,6 @@ from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
-    RefusedOffset,
     committed_response,
 )
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
@@ -150,7 +149,7 @@ def test_a_retriable_error_is_asked_again_and_another_one_is_thrown():
 def test_commit_sync_throws_the_error_of_one_partition_also_if_others_are_committed(errors, raised):
     """ConsumerCoordinator.OffsetCommitResponseHandler goes through the partitions."""
     me, request = committing()
-    own = tuple(map(RefusedOffset, (o.partition for o in request.offsets), errors))
+    own = tuple(map(PartitionResult, (o.partition for o in request.offsets), errors))
     failed = kafka_consumer.on_response(me, committed_response(request, own=own))
     assert (failed.done, str(failed.error)) == (True, raised)
 

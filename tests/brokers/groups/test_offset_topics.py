@@ -17,13 +17,11 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
-    RefusedOffset,
     TxnOffsetCommit,
-    TxnOffsetCommitResponse,
     committed_response,
     fetch_offsets,
 )
-from kipviz.messages.transactions.transactions import TxnPartitionsResult
+from kipviz.messages.transactions.transactions import PartitionResult, TxnPartitionsResult
 from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
@@ -85,8 +83,8 @@ def test_an_id_is_resolved_before_a_partition_is_looked_for(desk, partition, ver
 
 def test_what_is_there_is_staged_and_what_is_not_is_refused_alone(desk):
     answer = commit(desk, "src-0", "src-9")
-    assert answer.error is E.NONE
-    assert answer.refused == (RefusedOffset("src-9", E.UNKNOWN_TOPIC_OR_PARTITION),)
+    gone = PartitionResult("src-9", E.UNKNOWN_TOPIC_OR_PARTITION)
+    assert answer.results == (PartitionResult("src-0", E.NONE), gone)
     assert [r.partition for r in desk.written(HERE)[1:]] == ["src-0"]
 
 
@@ -100,8 +98,8 @@ def test_what_is_not_there_has_its_own_error_also_where_the_rest_is_refused(
     """KafkaApis merges what it said itself with what the coordinator says."""
     desk.role = desk.role.but(loading=loading)
     answer = commit(desk, "src-0", "src-9", epoch=epoch)
-    assert answer.error is error
-    assert answer.refused == (RefusedOffset("src-9", E.UNKNOWN_TOPIC_OR_PARTITION),)
+    gone = PartitionResult("src-9", E.UNKNOWN_TOPIC_OR_PARTITION)
+    assert answer.results == (PartitionResult("src-0", error), gone)
 
 
 def test_what_is_not_there_has_its_own_error_also_where_nobody_is_enlisted(desk):
@@ -110,8 +108,9 @@ def test_what_is_not_there_has_its_own_error_also_where_nobody_is_enlisted(desk)
     assert desk.ask(gc.on_txn_offset_commit, request) is None
     no = TxnPartitionsResult(E.PRODUCER_FENCED, "t", 10, 0, (HERE,))
     desk.do(gc.on_enlisted(desk.role, no, desk.on))
-    assert desk.last.error is not E.NONE
-    assert [r.partition for r in desk.last.refused] == ["src-9"]
+    *enlisted, gone = desk.last.results
+    assert {r.error for r in enlisted} == {E.INVALID_PRODUCER_EPOCH}
+    assert gone == PartitionResult("src-9", E.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 @pytest.mark.parametrize(
@@ -196,8 +195,8 @@ def test_a_broker_answers_alone_only_where_nothing_of_a_commit_is_there(desk):
         assert alone(TxnOffsetCommit("t", "g", 10, 0, "m", 2, offsets)) is None
     outside = OffsetCommit("g", "m", 2, (gone, other))
     assert alone(outside) == committed_response(outside, unknown)
-    in_transaction = alone(TxnOffsetCommit("t", "g", 10, 0, "m", 2, (gone, other)))
-    assert in_transaction == TxnOffsetCommitResponse(unknown)
+    in_transaction = TxnOffsetCommit("t", "g", 10, 0, "m", 2, (gone, other))
+    assert alone(in_transaction) == committed_response(in_transaction, unknown)
     of_an_old_id = TxnOffsetCommit("t", "g", 10, 0, "m", 2, (gone, other), 6, (("src", OLD_ID),))
-    refused = (RefusedOffset("none-0", unknown),)
-    assert alone(of_an_old_id) == TxnOffsetCommitResponse(nameless, refused)
+    nowhere = (PartitionResult("none-0", unknown),)
+    assert alone(of_an_old_id) == committed_response(of_an_old_id, nameless, nowhere)

@@ -14,7 +14,7 @@ from kipviz.messages.cluster.coordinators import (
     FindCoordinatorResponse,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit
 from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
@@ -24,7 +24,7 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitionsResult,
 )
 from kipviz.records.batches import DataRecord
-from tests.clients.parts import change, producer_of, send_offsets
+from tests.clients.parts import change, offsets_response, producer_of, send_offsets
 
 S = ProducerState
 RECORD = (DataRecord("A:100", "src-0@100"),)
@@ -48,7 +48,7 @@ def test_a_transactional_request_goes_before_a_batch_and_alone():
     """Sender.runOnce comes back as soon as such a request was sent, or is not answered yet."""
     me, _ = goes_out(send_offsets(writing(), *OFFSETS), TxnOffsetCommit)
     assert clients.next_request(me) is None
-    me = clients.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
+    me = clients.on_response(me, offsets_response(Errors.NONE))
     assert isinstance(clients.next_request(me), Produce)
 
 
@@ -76,7 +76,7 @@ def test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out(erro
     """The thread sleeps, as long each time: only batches wait longer and longer."""
     me, asked = goes_out(send_offsets(writing(backs_off=True), *OFFSETS), TxnOffsetCommit)
     for _ in range(3):
-        me = clients.on_response(me, TxnOffsetCommitResponse(error))
+        me = clients.on_response(me, offsets_response(error))
         assert clients.timers(me) == clients.running(me) == (SenderBackOff(),)
         assert rest_ms(SenderBackOff(), 100) == 100
         assert clients.next_request(me) is None
@@ -87,7 +87,7 @@ def test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out(erro
 
 def test_without_a_clock_it_goes_out_again_at_once():
     me, asked = goes_out(send_offsets(writing(), *OFFSETS), TxnOffsetCommit)
-    me = clients.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
+    me = clients.on_response(me, offsets_response(Errors.NOT_COORDINATOR))
     assert clients.next_request(me) == asked
 
 
@@ -124,7 +124,7 @@ def test_further_partitions_wait_as_long_as_everything_else():
 def test_an_error_that_ends_the_transaction_ends_the_rest():
     me, _ = goes_out(writing(backs_off=True), Produce)
     me, _ = goes_out(send_offsets(me, *OFFSETS), TxnOffsetCommit)
-    me = clients.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
+    me = clients.on_response(me, offsets_response(Errors.NOT_COORDINATOR))
     me = clients.on_response(
         me, ProduceResponse((PartitionProduceResponse("out-0", Errors.INVALID_TXN_STATE),))
     )
@@ -141,7 +141,7 @@ def test_an_end_that_is_refused_for_now_rests_and_the_call_waits():
 def test_with_several_in_flight_it_rests_alike():
     me = change(send_offsets(writing(backs_off=True), *OFFSETS), max_in_flight=5)
     me, request = goes_out(me, TxnOffsetCommit)
-    me = clients.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
+    me = clients.on_response(me, offsets_response(Errors.NOT_COORDINATOR))
     assert clients.timers(me) == (SenderBackOff(),)
     assert clients.next_request(me) is None
     assert clients.next_request(clients.on_timer(me, SenderBackOff())) == request
@@ -166,13 +166,13 @@ def test_an_offset_commit_is_no_request_to_the_transaction_coordinator():
     me, request = goes_out(send_offsets(writing(finds=True, found=True), *OFFSETS), TxnOffsetCommit)
     lost = clients.on_disconnected(me, 1)
     assert (lost.manager.found, clients.next_request(lost)) == (True, request)
-    moved = clients.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
+    moved = clients.on_response(me, offsets_response(Errors.NOT_COORDINATOR))
     assert moved.manager.found, "it is the group's coordinator that has moved"
 
 
 def test_an_error_while_it_prepares_ends_the_preparing_and_what_was_to_be_sent():
     me = change(send_offsets(writing(), *OFFSETS), preparing=True, to_add=("x-0",))
-    about = TxnOffsetCommitResponse(Errors.FENCED_INSTANCE_ID)
+    about = offsets_response(Errors.FENCED_INSTANCE_ID)
     failed = managing.enter_error(me.manager, managing.Failure(about, about.error))
     assert (failed.state, failed.preparing, failed.done) == (S.ABORTABLE_ERROR, False, True)
     assert (failed.queue, failed.to_add, failed.rests) == ((), (), "")

@@ -16,16 +16,22 @@ from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     GroupOffset,
-    RefusedOffset,
     TxnOffsetCommit,
-    TxnOffsetCommitResponse,
+    committed_response,
 )
 from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
     EndTxn,
+    PartitionResult,
 )
-from tests.clients.parts import change, producer_of, send_offsets, topic_ids_given_up
+from tests.clients.parts import (
+    change,
+    offsets_response,
+    producer_of,
+    send_offsets,
+    topic_ids_given_up,
+)
 
 SRC, OTHER = TopicId("src", "AAAAAAAAAAAAAAAAAAAAAg"), TopicId("other", "AAAAAAAAAAAAAAAAAAAABg")
 OFFSETS = (GroupOffset("src-0", 2), GroupOffset("other-1", 5))
@@ -85,7 +91,7 @@ def test_the_first_commit_waits_for_the_id_and_the_second_does_not():
     assert asked == Metadata(("src",))
     me, request = send(client.on_response(me, MetadataResponse(Errors.NONE, (SRC,))))
     assert request.topic_ids == (("src", SRC.topic_id),)
-    me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
+    me = client.on_response(me, offsets_response(Errors.NONE))
     assert me.done
     _, request = send(staging(me))
     assert isinstance(request, TxnOffsetCommit)
@@ -126,7 +132,7 @@ def test_below_transaction_version_2_the_id_is_looked_up_and_not_sent():
 
 def test_an_unknown_id_is_sent_again_after_the_back_off_until_max_block_ms():
     me, request = send(staging(start_producer(SRC)))
-    me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
+    me = client.on_response(me, offsets_response(Errors.UNKNOWN_TOPIC_ID))
     assert client.next_request(me) is None
     assert client.timers(me) == (RetryBackOff(), MaxBlock())
     assert client.next_request(client.on_timer(me, RetryBackOff())) == request
@@ -139,7 +145,7 @@ def test_an_unknown_id_is_sent_again_after_the_back_off_until_max_block_ms():
 def test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for():
     """TransactionManager.Priority: ADD_PARTITIONS_OR_OFFSETS goes before END_TXN, also in an abort."""
     me, request = send(staging(start_producer(SRC)))
-    me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
+    me = client.on_response(me, offsets_response(Errors.UNKNOWN_TOPIC_ID))
     me = change(client.on_timer(me, MaxBlock()), timed_out="")
     me = client.end_transaction(me, committed=False)
     assert [type(m).__name__ for m in me.manager.queue] == ["TxnOffsetCommit", "EndTxn"]
@@ -147,9 +153,9 @@ def test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for():
         assert client.next_request(me) is None
         me, again = send(client.on_timer(me, RetryBackOff()))
         assert again == request
-        me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
+        me = client.on_response(me, offsets_response(Errors.UNKNOWN_TOPIC_ID))
     me, _ = send(client.on_timer(me, RetryBackOff()))
-    me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
+    me = client.on_response(me, offsets_response(Errors.NONE))
     assert isinstance(client.next_request(me), EndTxn)
     assert not me.done
 
@@ -165,10 +171,30 @@ def test_offsets_that_wait_for_the_id_of_their_topic_are_taken_back_when_the_cal
 
 def test_a_partition_that_is_refused_is_asked_for_alone():
     me, _ = send(staging(start_producer(SRC, OTHER), *OFFSETS))
-    refused = (RefusedOffset("other-1", Errors.UNKNOWN_TOPIC_ID),)
-    me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE, refused))
+    refused = (PartitionResult("other-1", Errors.UNKNOWN_TOPIC_ID),)
+    me = client.on_response(me, committed_response(REQUEST, own=refused))
     assert not me.done
     _, again = send(client.on_timer(me, RetryBackOff()))
+    assert again.offsets == OFFSETS[1:]
+
+
+def test_a_partition_whose_id_is_unknown_makes_all_that_is_retried_wait_for_the_back_off():
+    """Whichever partition comes first in the response."""
+    me, request = send(staging(start_producer(SRC, OTHER), *OFFSETS))
+    for unknown in ("src-0", "other-1"):
+        own = (PartitionResult(unknown, Errors.UNKNOWN_TOPIC_ID),)
+        moved = committed_response(REQUEST, Errors.NOT_COORDINATOR, own)
+        waits = client.on_response(me, moved)
+        assert (waits.manager.topics.refused, waits.manager.queue) == (True, (request,))
+
+
+def test_a_partition_that_is_refused_while_the_transaction_ends_is_asked_for_again_too():
+    """TransactionManager.TxnOffsetCommitHandler: its retries do not depend on the state."""
+    me, _ = send(staging(start_producer(SRC, OTHER), *OFFSETS))
+    me = client.end_transaction(change(me, done=True), committed=False)
+    own = (PartitionResult("other-1", Errors.COORDINATOR_LOAD_IN_PROGRESS),)
+    me = client.on_response(me, committed_response(REQUEST, own=own))
+    _, again = send(me)
     assert again.offsets == OFFSETS[1:]
 
 
@@ -194,11 +220,11 @@ def test_the_time_of_the_call_goes_on_while_its_request_is_on_the_way_again():
     waiting = (RetryBackOff(), MaxBlock())
     me, _ = send(staging(start_producer(SRC)))
     assert (kinds.timers(me), kinds.running(me)) == ((), (MaxBlock(),))
-    me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
+    me = client.on_response(me, offsets_response(Errors.UNKNOWN_TOPIC_ID))
     assert kinds.timers(me) == kinds.running(me) == waiting
     me, _ = send(client.on_timer(me, RetryBackOff()))
     assert (kinds.timers(me), kinds.running(me)) == ((), (MaxBlock(),))
-    me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
+    me = client.on_response(me, offsets_response(Errors.NONE))
     assert kinds.running(me) == ()
     me, _ = send(staging(start_producer(looks_up=False)))
     assert kinds.running(me) == (), "who looks nothing up does not wait here"

@@ -27,7 +27,7 @@ from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned
-from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit
 from kipviz.messages.logs.producing import (
     FetchedRecord,
     PartitionProduceResponse,
@@ -50,6 +50,7 @@ from tests.clients.parts import (
     assigned_consumer_of,
     batch_of,
     change,
+    offsets_response,
     producer_of,
     send_offsets,
     session_of,
@@ -648,7 +649,7 @@ def test_a_session_rests_before_it_asks_again_where_the_clock_has_rests() -> Non
     assert made.manager.backs_off
     assert s.restart(made, 1).manager.backs_off
     session = asking(change(sent_one().session, backs_off=True))
-    session = s.on_response(session, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
+    session = s.on_response(session, offsets_response(Errors.NOT_COORDINATOR))
     assert (s.timers(session), s.next_request(session)) == ((SenderBackOff(),), None)
     assert isinstance(s.next_request(s.on_timer(session, SenderBackOff())), TxnOffsetCommit)
 

@@ -14,7 +14,7 @@ from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit
 from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
@@ -33,6 +33,7 @@ from tests.clients.parts import (
     begin_transaction,
     change,
     init_transactions,
+    offsets_response,
     producer_of,
     send_offsets,
     send_share_acknowledgements,
@@ -178,7 +179,7 @@ def asking(column):
             me = init_transactions(producer_of("app-1/producer", "t"))
             return sends(me)[1], InitProducerIdResponse
         case "TxnOffsetCommit":
-            return sends(send_offsets(begin(), "g", "m", 2, offsets))[1], TxnOffsetCommitResponse
+            return sends(send_offsets(begin(), "g", "m", 2, offsets))[1], offsets_response
         case "EndTxn":
             _, me = sends(p.end_transaction(p.send(begin(), "out-0", RECORD), committed=True))
             return sends(answer_produce(me))[1], EndTxnResponse
@@ -231,7 +232,7 @@ def test_an_abort_is_not_over_with_the_late_answer_to_an_earlier_call():
     assert isinstance(offsets, TxnOffsetCommit)
     me = answer_produce(me, Errors.INVALID_TXN_STATE)
     me = p.end_transaction(me, committed=False)
-    me = p.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
+    me = p.on_response(me, offsets_response(Errors.NONE))
     assert (me.manager.state, me.done) == (S.ABORTING_TRANSACTION, False)
     _, me = sends(me)
     me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 1))
@@ -240,7 +241,7 @@ def test_an_abort_is_not_over_with_the_late_answer_to_an_earlier_call():
 
 def test_a_fatal_error_stays_whatever_else_fails():
     *_, me = sends_both()
-    me = p.on_response(me, TxnOffsetCommitResponse(Errors.PRODUCER_FENCED))
+    me = p.on_response(me, offsets_response(Errors.PRODUCER_FENCED))
     assert answer_produce(me, Errors.INVALID_TXN_STATE).manager.state is S.FATAL_ERROR
 
 
@@ -265,7 +266,7 @@ def test_offsets_that_fail_when_the_producer_is_prepared_poison_it_too():
     """TransactionManager.State.isTransitionValid: there is no step from PREPARED_TRANSACTION either."""
     *_, me = sends_both()
     me = change(me, state=S.PREPARED_TRANSACTION, batches=())
-    me = p.on_response(me, TxnOffsetCommitResponse(Errors.ILLEGAL_GENERATION))
+    me = p.on_response(me, offsets_response(Errors.ILLEGAL_GENERATION))
     assert (me.manager.state, me.error) == (S.FATAL_ERROR, StatePoisoned())
 
 
@@ -276,7 +277,7 @@ def test_what_was_on_a_broken_connection_is_sent_again():
     again, me = sends(me, 5)
     assert again == offsets
     assert p.on_disconnected(me, 3) == me  # the request is on its way to another broker
-    me = p.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
+    me = p.on_response(me, offsets_response(Errors.NONE))
     assert p.next_request(me) == produce
 
 

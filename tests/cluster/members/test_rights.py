@@ -24,9 +24,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
-    RefusedOffset,
     TxnOffsetCommit,
-    TxnOffsetCommitResponse,
+    committed_response,
 )
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_admin import (
@@ -117,9 +116,8 @@ def test_an_offset_of_a_refused_topic_has_an_error_and_the_other_is_staged() -> 
     turn.deliver_request(f"B{at}/add-partitions", 1)
     turn.deliver_response(f"B{at}/add-partitions", 1)
     (envelope,) = turn.connections["app-1/producer", at].responses
-    assert envelope.message == TxnOffsetCommitResponse(
-        Errors.NONE, (RefusedOffset("output-B-0", REFUSED),)
-    )
+    refused = PartitionResult("output-B-0", REFUSED)
+    assert envelope.message.results == (PartitionResult("src-0", Errors.NONE), refused)
     pending = turn.roles[at, "group_coordinator", "__consumer_offsets-7"].pending[9]
     assert [(p.partition, p.offset) for p in pending] == [("src-0", 101)]
 
@@ -135,7 +133,7 @@ def test_a_right_counts_when_the_request_arrives_not_when_it_is_answered() -> No
     turn.deliver_request(f"B{at}/add-partitions", 1)
     turn.deliver_response(f"B{at}/add-partitions", 1)
     (envelope,) = turn.connections["app-1/producer", at].responses
-    assert [r.partition for r in envelope.message.refused] == ["output-B-0"]
+    assert [r.partition for r in envelope.message.results if r.error] == ["output-B-0"]
 
 
 def test_offsets_outside_a_transaction_are_judged_one_topic_at_a_time_too() -> None:
@@ -201,12 +199,12 @@ def test_a_refused_topic_ends_the_producer_whatever_else_the_answer_says() -> No
     """TxnOffsetCommitHandler does not list this error: it is unexpected, and so fatal."""
     request = TxnOffsetCommit("t", "g", 9, 0, "C1", 2, OFFSETS)
     me = change(producer_of("p", "t", state=ProducerState.IN_TRANSACTION), on_wire=request)
-    refused = (RefusedOffset("output-B-0", REFUSED),)
+    refused = (PartitionResult("output-B-0", REFUSED),)
     for error in (Errors.NONE, Errors.NOT_COORDINATOR):
-        ended = on_response(me, TxnOffsetCommitResponse(error, refused))
+        ended = on_response(me, committed_response(request, error, refused))
         assert ended.manager.state is ProducerState.FATAL_ERROR
         assert ended.error == RequestError("TxnOffsetCommit", REFUSED)
-    group = on_response(me, TxnOffsetCommitResponse(Errors.GROUP_AUTHORIZATION_FAILED))
+    group = on_response(me, committed_response(request, Errors.GROUP_AUTHORIZATION_FAILED))
     assert group.manager.state is ProducerState.ABORTABLE_ERROR
 
 

@@ -18,11 +18,11 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
-    RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
     committed_response,
 )
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
 from tests.clients.parts import change, producer_of
@@ -61,8 +61,8 @@ def read_answer(turn: Turn, request: TxnOffsetCommit, at: int) -> dict[str, Erro
     (envelope,) = turn.connections["app-1/producer", at].responses
     answer = envelope.message
     assert isinstance(answer, TxnOffsetCommitResponse)
-    own = {r.partition: r.error for r in answer.refused}
-    return {o.partition: own.get(o.partition, answer.error) for o in request.offsets}
+    assert [r.partition for r in answer.results] == [o.partition for o in request.offsets]
+    return {r.partition: r.error for r in answer.results}
 
 
 def commit(*partitions: str, old: tuple[str, ...] = (), version: int = 6) -> TxnOffsetCommit:
@@ -165,14 +165,15 @@ def test_offsets_outside_a_transaction_that_are_nowhere_have_one_error_each() ->
     request = OffsetCommit(GROUP, "C1", 2, offsets)
     turn = send_request(world, request, at)
     (envelope,) = turn.connections["app-1/producer", at].responses
-    refused = (RefusedOffset("output-A-0", E.TOPIC_AUTHORIZATION_FAILED),)
+    refused = (PartitionResult("output-A-0", E.TOPIC_AUTHORIZATION_FAILED),)
     assert envelope.message == committed_response(request, E.UNKNOWN_TOPIC_OR_PARTITION, refused)
 
 
 def test_a_producer_whose_offsets_are_nowhere_sends_all_of_them_again_after_the_back_off() -> None:
     request = commit("src-0", "output-A-9", old=(READABLE,))
     me = producer_of("p", "t", state=ProducerState.IN_TRANSACTION, topics=TopicIds(looks_up=True))
-    own = (RefusedOffset("output-A-9", E.UNKNOWN_TOPIC_OR_PARTITION),)
-    me = on_response(change(me, on_wire=request), TxnOffsetCommitResponse(E.UNKNOWN_TOPIC_ID, own))
+    own = (PartitionResult("output-A-9", E.UNKNOWN_TOPIC_OR_PARTITION),)
+    nowhere = committed_response(request, E.UNKNOWN_TOPIC_ID, own)
+    me = on_response(change(me, on_wire=request), nowhere)
     assert (me.manager.queue, me.manager.topics.refused) == ((request,), True)
     assert next_request(me) is None

@@ -234,19 +234,19 @@ def _encode_response(m: model.TxnOffsetCommitResponse, around: Around) -> Struct
     request = around.request
     if not isinstance(request, model.TxnOffsetCommit):
         return {"Topics": ()}
-    own = {r.partition: r.error for r in m.refused}
-    results = (
-        (
-            o.partition,
-            {"PartitionIndex": index_of(o.partition), "ErrorCode": own.get(o.partition, m.error)},
-        )
-        for o in request.offsets
-    )
     return {
         "Topics": topics(
-            results, lambda t, each: {**_topic(request, t, around), "Partitions": each}
+            _results(m), lambda t, each: {**_topic(request, t, around), "Partitions": each}
         ),
     }
+
+
+def _results(
+    m: model.TxnOffsetCommitResponse | model.OffsetCommitResponse,
+) -> Iterator[tuple[str, Struct]]:
+    """Yield each partition with the fields of its result."""
+    for each in m.results:
+        yield each.partition, {"PartitionIndex": index_of(each.partition), "ErrorCode": each.error}
 
 
 def _encode_txn_request(m: model.OffsetCommit, around: Around) -> Struct:
@@ -272,15 +272,19 @@ def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.OffsetCom
 
 
 def _encode_txn_response(m: model.OffsetCommitResponse, around: Around) -> Struct:
-    results = (
-        (each.partition, {"PartitionIndex": index_of(each.partition), "ErrorCode": each.error})
-        for each in m.results
-    )
     return {
         "Topics": topics(
-            results, lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
+            _results(m), lambda t, each: {"TopicId": around.topic_id(t), "Partitions": each}
         )
     }
+
+
+OF_PARTITIONS = ErrorPlace[model.OffsetCommitResponse | model.TxnOffsetCommitResponse](
+    put=lambda m, error: m.but(
+        results=tuple(r if r.error else r.but(error=error) for r in m.results)
+    )
+)
+"""Each partition has an error; one that has its own keeps it."""
 
 
 APIS = (
@@ -325,11 +329,7 @@ APIS = (
         ),
         topics=lambda m: topics_of(each.partition for each in m.offsets),
         client_errors=ClientErrors(commit_failed=COMMIT_FAILED),
-        error_place=ErrorPlace(
-            put=lambda m, error: m.but(
-                results=tuple(r if r.error else r.but(error=error) for r in m.results)
-            )
-        ),
+        error_place=OF_PARTITIONS,
         clause="KIP-848 OffsetCommit",
         kafka="OffsetMetadataManager.commitOffset",
         answer_in="CommitRequestManager",
@@ -343,7 +343,7 @@ APIS = (
         shard=Shard.GROUP,
         appends=True,
         needs=(WRITE_ID, READ_GROUP, READ_EACH),
-        refusal=lambda _, error: model.TxnOffsetCommitResponse(error),
+        refusal=model.committed_response,
         errors=(
             at(
                 "Topics.Partitions.ErrorCode",
@@ -392,6 +392,7 @@ APIS = (
             ),
             commit_failed=COMMIT_FAILED,
         ),
+        error_place=OF_PARTITIONS,
         adds_partitions_from=5,
         decisive=True,
         clause="KIP-447; KIP-890 part 2, TxnOffsetCommit version 5",
