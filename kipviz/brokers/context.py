@@ -20,6 +20,7 @@ from kipviz.messages.cluster.features import DEAD_LETTER_LEVEL, Features
 from kipviz.messages.cluster.releases import EVERYTHING, Release, release
 from kipviz.messages.cluster.topic_configs import Configs
 from kipviz.messages.message import Message
+from kipviz.messages.transactions.transactions import TxnPartitions
 from kipviz.records.batches import NO_TIMESTAMP, Batch
 from kipviz.records.placement import (
     TRANSACTION_STATE,
@@ -161,7 +162,14 @@ class MarkersOf(TextValue, frozen=True):
     transactional_id: str
 
 
-Tag: TypeAlias = str | MarkersOf
+class TransactionQuestion(Value, frozen=True):
+    """The tag of a question about a transaction: what is asked, and a number if there is an equal question."""
+
+    asked: TxnPartitions
+    number: str
+
+
+Tag: TypeAlias = str | MarkersOf | TransactionQuestion
 """What comes back with a response to the role that sent the request."""
 
 

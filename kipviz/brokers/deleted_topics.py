@@ -25,9 +25,9 @@ from kipviz.messages.parts import has_several_parts
 from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch
 from kipviz.messages.transactions.admin import DescribeProducers
 from kipviz.messages.transactions.transactions import (
+    PartitionResult,
     TxnPartitions,
     TxnPartitionsResult,
-    refused_partitions,
 )
 from kipviz.records.placement import topic_of
 
@@ -149,9 +149,12 @@ def not_added(asked: TxnPartitions, image: Image) -> TxnPartitionsResult | None:
     lost = lost_partitions(asked.partitions, image)
     if not lost:
         return None
-    others = tuple(p for p in asked.partitions if p not in lost)
-    refused = refused_partitions(asked, Errors.UNKNOWN_TOPIC_OR_PARTITION)
-    return refused.but(not_attempted=others)
+    others = (p for p in asked.partitions if p not in lost)
+    results = (
+        *(PartitionResult(p, Errors.UNKNOWN_TOPIC_OR_PARTITION) for p in lost),
+        *(PartitionResult(p, Errors.OPERATION_NOT_ATTEMPTED) for p in others),
+    )
+    return TxnPartitionsResult(asked.transactional_id, results)
 
 
 def _by_id(message: Message) -> bool:

@@ -13,7 +13,7 @@ from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.messages.transactions.admin import ListTransactions, ListTransactionsResponse
-from kipviz.messages.transactions.transactions import TxnPartitionsResult
+from kipviz.messages.transactions.transactions import TxnPartitions, TxnPartitionsResult
 
 # A request that lists what all coordinators on a broker have, and its response.
 ListRequest: TypeAlias = ListTransactions | ListGroups
@@ -87,10 +87,11 @@ class AddOrVerify(Value, frozen=True):
 
 
 class Enlisted(Value, frozen=True):
-    """A coordinator has answered this role's question about a transaction."""
+    """A coordinator has answered this role's question about a transaction; `asked` and `number` are the question's."""
 
+    asked: TxnPartitions
     answer: TxnPartitionsResult
-    tag: str = ""
+    number: str = ""
 
 
 class GroupStored(Value, frozen=True):

@@ -18,6 +18,7 @@ from kipviz.brokers.context import (
     MarkersOf,
     ReplyTo,
     Tag,
+    TransactionQuestion,
 )
 from kipviz.brokers.groups import (
     group_administration,
@@ -103,13 +104,11 @@ from kipviz.messages.shares.share_state import (
     StatesRequest,
 )
 from kipviz.messages.transactions.transactions import (
-    AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     InitProducerId,
-    TxnPartitionsResult,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
-    with_error,
+    refused_partitions,
 )
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import SHARE_GROUP_STATE
@@ -236,7 +235,7 @@ def local(role: BrokerRole, message: Local, on: Context) -> Effects[BrokerRole |
         case AddOrVerify():
             return add_partitions_manager.on_question(role_as(role, KafkaApis), message, on)
         case Enlisted():
-            return _resume_role(role, message.answer, message.tag, on)
+            return _resume_role(role, message, on)
         case GroupStored():
             return classic_membership.on_group_stored(role_as(role, GroupCoordinator), message, on)
         case FetchFurther():
@@ -265,21 +264,19 @@ def _write_marker(role: BrokerRole, marker: WriteMarker, on: Context) -> Effects
             assert_never(role)
 
 
-def _resume_role(
-    role: BrokerRole, answer: TxnPartitionsResult, tag: str, on: Context
-) -> Effects[BrokerRole]:
+def _resume_role(role: BrokerRole, call: Enlisted, on: Context) -> Effects[BrokerRole]:
     """Continue what a role delayed until a coordinator answered its question about a transaction."""
     match role:
         case PartitionLeader():
-            return partition_leader.on_enlisted(role, answer, on, tag)
+            return partition_leader.on_enlisted(role, call, on)
         case GroupCoordinator():
-            return group_coordinator.on_enlisted(role, answer, on, tag)
+            return group_coordinator.on_enlisted(role, call, on)
         case ShareCoordinator():
-            return share_coordinator.on_enlisted(role, answer, on, tag)
+            return share_coordinator.on_enlisted(role, call, on)
         case ShareLeader():
-            return share_partition_leader.on_enlisted(role, answer, on, tag)
+            return share_partition_leader.on_enlisted(role, call, on)
         case KafkaApis():
-            return produce_requests.on_enlisted(role, answer, on, tag)
+            return produce_requests.on_enlisted(role, call, on)
         case TransactionCoordinator():
             raise AssertionError("a transaction coordinator asks no other one about a transaction")
         case _:
@@ -458,8 +455,13 @@ def broker_response(
             if message.results[0].error is Errors.UNSUPPORTED_VERSION:
                 # A coordinator from before KIP-890 cannot verify: the batch continues unverified. Source:
                 # AddPartitionsToTxnManager, the branch of a version mismatch.
-                message = with_error(message, Errors.NONE)
-            return _resume_verified(role, message, str(tag), on)
+                told = tuple(refused_partitions(each, Errors.NONE) for each in message.results)
+                message = message.but(results=told)
+            if not isinstance(tag, TransactionQuestion):
+                apis = role_as(role, KafkaApis)
+                return add_partitions_manager.on_answered(apis, message, on, str(tag))
+            (only,) = message.results
+            return _resume_role(role, Enlisted(tag.asked, only, tag.number), on)
         case Channel.MARKERS:
             assert isinstance(message, WriteTxnMarkersResponse)
             coordinator = role_as(role, TransactionCoordinator)
@@ -495,16 +497,6 @@ def _markers(tag: Tag) -> MarkersOf:
     return tag
 
 
-def _resume_verified(
-    role: BrokerRole, answer: AddPartitionsToTxnResponse, tag: str, on: Context
-) -> Effects[BrokerRole]:
-    """Continue the role that asked about a transaction, or all roles whose questions were batched."""
-    if on.settings.asks_together:
-        return add_partitions_manager.on_answered(role_as(role, KafkaApis), answer, on, tag)
-    (only,) = answer.results
-    return _resume_role(role, only, tag, on)
-
-
 def request_lost(
     role: BrokerRole, source: str, envelope: Envelope, on: Context
 ) -> Effects[BrokerRole]:
@@ -512,9 +504,11 @@ def request_lost(
     message, shard, tag = envelope.message, envelope.shard, envelope.tag
     match _channel(source):
         case Channel.ADD_PARTITIONS:
-            assert isinstance(message, AddPartitionsToTxn | AddPartitionsToTxnResponse)
-            lost = with_error(message, Errors.NETWORK_EXCEPTION)
-            return _resume_verified(role, lost, str(tag), on)
+            if not isinstance(tag, TransactionQuestion):
+                apis = role_as(role, KafkaApis)
+                return add_partitions_manager.on_disconnected(apis, on, str(tag))
+            lost = refused_partitions(tag.asked, Errors.NETWORK_EXCEPTION)
+            return _resume_role(role, Enlisted(tag.asked, lost, tag.number), on)
         case Channel.MARKERS:
             assert isinstance(message, WriteTxnMarkers | WriteTxnMarkersResponse)
             coordinator = role_as(role, TransactionCoordinator)

@@ -191,7 +191,7 @@ def collect_part(serving: Envelope, answer: Message) -> tuple[Envelope, Message 
     """
     request = serving.message
     assert isinstance(answer, PartResults), answer
-    if not has_several_parts(request) or count_results(answer) > 1:
+    if not has_several_parts(request) or count_results(answer) != 1:
         return serving, answer
     before = serving.answers if isinstance(serving, ServedInParts) else ()
     answers, refused = (*before, answer), serving.refused

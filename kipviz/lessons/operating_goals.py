@@ -78,7 +78,11 @@ def _not_attempted(moment: Moment) -> bool:
     return any(
         isinstance(event, MessageDelivered)
         and isinstance(event.message, AddPartitionsToTxnResponse)
-        and any(result.not_attempted for result in event.message.results)
+        and any(
+            each.error is Errors.OPERATION_NOT_ATTEMPTED
+            for result in event.message.results
+            for each in result.results
+        )
         for event in moment.events
     )
 

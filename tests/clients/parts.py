@@ -25,7 +25,11 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import TxnOffsetCommitResponse
 from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.shares.share_groups import TxnPartitionAcknowledgements
-from kipviz.messages.transactions.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import (
+    AddPartitionsToTxnResponse,
+    PartitionResult,
+    TxnPartitionsResult,
+)
 
 V = TypeVar("V", bound=Value)
 H = TypeVar("H", bound=Producer | TransactionSession)
@@ -147,6 +151,12 @@ def offsets_response(error: Errors, *partitions: str) -> TxnOffsetCommitResponse
     """Return the response to a TxnOffsetCommit: one error for each partition, which is src-0 if none is named."""
     named = partitions or ("src-0",)
     return TxnOffsetCommitResponse(tuple(PartitionResult(p, error) for p in named))
+
+
+def partitions_response(error: Errors, *partitions: str) -> AddPartitionsToTxnResponse:
+    """Return the response to an AddPartitionsToTxn: one error for each partition."""
+    results = tuple(PartitionResult(p, error) for p in partitions)
+    return AddPartitionsToTxnResponse((TxnPartitionsResult("t", results),))
 
 
 def init_transactions(me: H, *, keep_prepared_txn: bool = False) -> H:

@@ -42,13 +42,13 @@ from kipviz.messages.transactions.transactions import (
     PartitionResult,
     TxnMarkerResult,
     TxnPartitions,
-    TxnPartitionsResult,
     WriteTxnMarkers,
 )
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
 from kipviz.records.transaction_state import TransactionState
+from tests.brokers.coordinator_answers import enlisted
 from tests.clients.parts import begin_transaction, init_transactions, producer_of
 from tests.messages import offset_fetches
 
@@ -488,7 +488,7 @@ def test_29_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_o
     desk.do(gc.on_loaded(desk.role, desk.on))
     staged = (GroupOffset("foo-1", 111), GroupOffset("bar-0", 201), GroupOffset("bar-1", 1))
     desk.ask(gc.on_txn_offset_commit, TxnOffsetCommit("t", "g", 10, 0, "m", 2, staged))
-    yes = TxnPartitionsResult(Errors.NONE, "t", 10, 0, (OFFSETS,))
+    yes = enlisted(Errors.NONE, "t", 10, 0, (OFFSETS,))
     desk.do(gc.on_enlisted(desk.role, yes, desk.on))
 
     def fetch_value(partition: str, stable: bool) -> tuple[Errors, int]:

@@ -62,6 +62,7 @@ from kipviz.messages.shares.share_state import (
     ReadStateResult,
 )
 from kipviz.messages.transactions.transactions import (
+    LAST_OF_A_CLIENT,
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxn,
@@ -76,6 +77,7 @@ from kipviz.messages.transactions.transactions import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
     refused_partitions,
+    response_with_error,
 )
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import WireError, decode, encode
@@ -640,15 +642,27 @@ def test_an_older_client_gets_the_answers_of_its_version() -> None:
     assert "ProducerId" not in found, "it keeps the identity that it has"
     assert body(EndTxnResponse(Errors.NONE, 9, 2))["ProducerEpoch"] == 2
     asked = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("a-0", "a-1")),), version=3)
-    result = TxnPartitionsResult(
-        Errors.TOPIC_AUTHORIZATION_FAILED, "t", 9, 0, ("a-0", "a-1"), ("a-1",)
-    )
-    answer = AddPartitionsToTxnResponse((result,))
+    forbidden = PartitionResult("a-0", Errors.TOPIC_AUTHORIZATION_FAILED)
+    kept_out = PartitionResult("a-1", Errors.OPERATION_NOT_ATTEMPTED)
+    answer = AddPartitionsToTxnResponse((TxnPartitionsResult("t", (forbidden, kept_out)),))
     (topic,) = body(answer, AROUND.but(request=asked))["ResultsByTopicV3AndBelow"]
     assert [p["PartitionErrorCode"] for p in topic["ResultsByPartition"]] == [
         Errors.TOPIC_AUTHORIZATION_FAILED,
         Errors.OPERATION_NOT_ATTEMPTED,
     ]
+
+
+def test_a_request_that_only_a_broker_may_send_is_rejected_as_a_whole() -> None:
+    """AddPartitionsToTxnRequest.getErrorResponse: up to version 3 each partition has the error."""
+    asked = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("a-0",)),))
+    found = body(response_with_error(asked, Errors.CLUSTER_AUTHORIZATION_FAILED))
+    assert found["ErrorCode"] == Errors.CLUSTER_AUTHORIZATION_FAILED
+    assert found["ResultsByTransaction"] == ()
+    of_a_client = asked.but(version=LAST_OF_A_CLIENT)
+    answer = response_with_error(of_a_client, Errors.CLUSTER_AUTHORIZATION_FAILED)
+    (topic,) = body(answer, AROUND.but(request=of_a_client))["ResultsByTopicV3AndBelow"]
+    (result,) = topic["ResultsByPartition"]
+    assert result["PartitionErrorCode"] == Errors.CLUSTER_AUTHORIZATION_FAILED
 
 
 def test_bytes_that_nobody_gave_are_none_at_all_or_empty() -> None:

@@ -32,7 +32,7 @@ from kipviz.brokers.groups import group_kinds, group_retention, offset_topics, s
 from kipviz.brokers.groups.group_state import GroupCoordinator, replay
 from kipviz.brokers.groups.group_writes import append_records
 from kipviz.brokers.handling import takes
-from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
+from kipviz.brokers.local_calls import Enlisted, MarkerWritten, WriteMarker
 from kipviz.brokers.logs import add_to_transaction, partition_log
 from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.replication import (
@@ -70,7 +70,7 @@ from kipviz.messages.groups.groups import (
     TxnOffsetCommit,
     committed_response,
 )
-from kipviz.messages.transactions.transactions import PartitionResult, TxnPartitionsResult
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 from kipviz.records.consumer_offsets import OffsetCommitRecord, OffsetTombstone
 from kipviz.records.placement import topic_of
@@ -198,12 +198,12 @@ def on_txn_offset_commit(
     return add_to_transaction.ask(waits, asked, on)
 
 
-def on_enlisted(
-    me: GroupCoordinator, answer: TxnPartitionsResult, on: Context, tag: str = ""
-) -> Effects[GroupCoordinator]:
+def on_enlisted(me: GroupCoordinator, call: Enlisted, on: Context) -> Effects[GroupCoordinator]:
     """Continue the commits that waited until this partition was added to the transaction."""
-    mine, rest = add_to_transaction.split_waiting(me.enlisting, answer, tag)
-    return add_to_transaction.continue_each(me.but(enlisting=rest), mine, answer.error, on, _go_on)
+    mine, rest = add_to_transaction.split_waiting(me.enlisting, call)
+    return add_to_transaction.continue_each(
+        me.but(enlisting=rest), mine, call.answer.error, on, _go_on
+    )
 
 
 def on_write_marker(

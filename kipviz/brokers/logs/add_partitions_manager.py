@@ -9,7 +9,8 @@ A part of KafkaApis (`kafka_apis`), with the same state, if `asks_together` is s
 its own question, and one connection carries the questions one after the other.
 
 NOT MODELLED: the pace of the thread, which sends the waiting questions as soon as it has the previous response; that
-the oldest question of a request decides for all of them whether the client knows TRANSACTION_ABORTABLE.
+the oldest question of a request decides for all of them whether the client knows TRANSACTION_ABORTABLE; an error of a
+whole response, because brokers have every right.
 """
 
 from __future__ import annotations
@@ -44,14 +45,7 @@ def on_question(me: KafkaApis, call: AddOrVerify, on: Context) -> Effects[KafkaA
     name, epoch = _find_transaction(new).transactional_id, _find_transaction(new).producer_epoch
     before = next((q for q in node.waiting if _find_transaction(q).transactional_id == name), None)
     if before is not None and _find_transaction(before).producer_epoch > epoch:
-        return Effects(
-            me,
-            local=(
-                _answer(
-                    new, refused_partitions(_find_transaction(new), Errors.INVALID_PRODUCER_EPOCH)
-                ),
-            ),
-        )
+        return Effects(me, local=(_reject(new, Errors.INVALID_PRODUCER_EPOCH),))
     kept = tuple(q for q in node.waiting if q is not before)
     later = node.but(waiting=(*kept, new))
     me = me.but(nodes=tuple(later if each is node else each for each in me.nodes))
@@ -59,9 +53,7 @@ def on_question(me: KafkaApis, call: AddOrVerify, on: Context) -> Effects[KafkaA
         return Effects(me)
     again = _find_transaction(before).producer_epoch == epoch
     error = Errors.NETWORK_EXCEPTION if again else Errors.INVALID_PRODUCER_EPOCH
-    return Effects(
-        me, local=(_answer(before, refused_partitions(_find_transaction(before), error)),)
-    )
+    return Effects(me, local=(_reject(before, error),))
 
 
 def on_answered(
@@ -69,16 +61,32 @@ def on_answered(
 ) -> Effects[KafkaApis]:
     """Continue all requests whose transaction was in the response, and send the questions that waited.
 
-    WHEN: a coordinator's broker has answered, or the connection to it is lost. DOES: sends all questions that wait for
-    this broker in one request. ANSWERS: each question, with the result for its transaction.
+    WHEN: a coordinator's broker has answered. DOES: sends all questions that wait for this broker in one request.
+    ANSWERS: each question, with the result for its transaction.
     Clause: KIP-890 part 1; AddPartitionsToTxnManager.AddPartitionsToTxnHandler, generateRequests.
     """
-    node = next(each for each in me.nodes if each.broker == int(tag))
+    node = _asked_of(me, tag)
     said = {each.transactional_id: each for each in answer.results}
-    told = tuple(_answer(q, said[_find_transaction(q).transactional_id]) for q in node.on_the_way)
+    told = (_answer(q, said[_find_transaction(q).transactional_id]) for q in node.on_the_way)
+    return _send_waiting(me, node).but(local=tuple(told))
+
+
+def on_disconnected(me: KafkaApis, on: Context, tag: str) -> Effects[KafkaApis]:
+    """Answer all questions of the lost request with NETWORK_EXCEPTION, and send those that waited behind it."""
+    node = _asked_of(me, tag)
+    lost = tuple(_reject(question, Errors.NETWORK_EXCEPTION) for question in node.on_the_way)
+    return _send_waiting(me, node).but(local=lost)
+
+
+def _asked_of(me: KafkaApis, tag: str) -> AskedOfNode:
+    """Return the request in flight whose tag has come back."""
+    return next(each for each in me.nodes if each.broker == int(tag))
+
+
+def _send_waiting(me: KafkaApis, node: AskedOfNode) -> Effects[KafkaApis]:
+    """Send the questions that waited for the end of a request, if there are any."""
     me = me.but(nodes=tuple(each for each in me.nodes if each is not node))
-    done = _send(me, node.broker, node.waiting) if node.waiting else Effects(me)
-    return done.but(local=told)
+    return _send(me, node.broker, node.waiting) if node.waiting else Effects(me)
 
 
 def _send(me: KafkaApis, broker: int, questions: tuple[Request, ...]) -> Effects[KafkaApis]:
@@ -98,4 +106,10 @@ def _find_transaction(question: Request) -> TxnPartitions:
 
 def _answer(question: Request, said: TxnPartitionsResult) -> LocalCall:
     """Return the call that delivers an answer to the role that asked."""
-    return LocalCall(question.role, question.shard, Enlisted(said, str(question.tag)))
+    told = Enlisted(_find_transaction(question), said, str(question.tag))
+    return LocalCall(question.role, question.shard, told)
+
+
+def _reject(question: Request, error: Errors) -> LocalCall:
+    """Return the call that rejects a question."""
+    return _answer(question, refused_partitions(_find_transaction(question), error))

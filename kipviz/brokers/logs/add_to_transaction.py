@@ -24,9 +24,10 @@ from kipviz.brokers.context import (
     LocalCall,
     ReplyTo,
     Request,
+    TransactionQuestion,
     with_effects,
 )
-from kipviz.brokers.local_calls import AddOrVerify
+from kipviz.brokers.local_calls import AddOrVerify, Enlisted
 from kipviz.brokers.logs import partition_log as logs
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.core.values import Value
@@ -41,7 +42,6 @@ from kipviz.messages.shares.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     TxnPartitions,
-    TxnPartitionsResult,
 )
 
 # The state of the role that is served.
@@ -167,7 +167,10 @@ def question(
 def ask(done: Effects[S], asked: Request, on: Context) -> Effects[S]:
     """Send a question, or pass it to the manager that batches this broker's questions (`add_partitions_manager`)."""
     if not on.settings.asks_together:
-        return done.but(requests=(*done.requests, asked))
+        assert isinstance(asked.message, AddPartitionsToTxn)
+        (only,) = asked.message.transactions
+        alone = asked.but(tag=TransactionQuestion(only, str(asked.tag)))
+        return done.but(requests=(*done.requests, alone))
     return done.but(local=(*done.local, LocalCall(Role.KAFKA_APIS, "", AddOrVerify(asked))))
 
 
@@ -193,15 +196,15 @@ def add_waiting(waiting: tuple[Enlisting, ...], new: Enlisting) -> tuple[Enlisti
 
 
 def split_waiting(
-    waiting: tuple[Enlisting, ...], answer: TxnPartitionsResult, tag: str
+    waiting: tuple[Enlisting, ...], call: Enlisted
 ) -> tuple[tuple[Enlisting, ...], tuple[Enlisting, ...]]:
     """Split the waiting requests into those that an answer is for, and the rest.
 
     All requests with the same question and no marker in between continue with the first answer. The others' answers are
     still to come, and no request will wait for them.
     """
-    asked = (answer.producer_id, answer.producer_epoch, answer.partitions)
-    asking = int(tag or 0)
+    asked = (call.asked.producer_id, call.asked.producer_epoch, call.asked.partitions)
+    asking = int(call.number or 0)
     mine: list[Enlisting] = []
     rest: list[Enlisting] = []
     owed = 0

@@ -25,7 +25,13 @@ from kipviz.brokers.checks import (
     report_value,
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
-from kipviz.brokers.local_calls import AppendPart, MarkerWritten, PartVerified, WriteMarker
+from kipviz.brokers.local_calls import (
+    AppendPart,
+    Enlisted,
+    MarkerWritten,
+    PartVerified,
+    WriteMarker,
+)
 from kipviz.brokers.logs import add_to_transaction
 from kipviz.brokers.logs import partition_log as logs
 from kipviz.brokers.logs.add_to_transaction import Enlisting
@@ -72,7 +78,6 @@ from kipviz.messages.logs.producing import (
     Produce,
     ProduceResponse,
 )
-from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.sequences import sequence_after
 
@@ -144,13 +149,13 @@ def on_produce(
     return add_to_transaction.ask(waits, asked, on)
 
 
-def on_enlisted(
-    me: PartitionLeader, answer: TxnPartitionsResult, on: Context, tag: str = ""
-) -> Effects[PartitionLeader]:
+def on_enlisted(me: PartitionLeader, call: Enlisted, on: Context) -> Effects[PartitionLeader]:
     """Continue with the batches that waited until the partition was added to the transaction."""
-    mine, rest = add_to_transaction.split_waiting(me.verifying, answer, tag)
-    done = add_to_transaction.continue_each(me.but(verifying=rest), mine, answer.error, on, _go_on)
-    return done.but(state=_remembering(done.state, answer.producer_id, on))
+    mine, rest = add_to_transaction.split_waiting(me.verifying, call)
+    done = add_to_transaction.continue_each(
+        me.but(verifying=rest), mine, call.answer.error, on, _go_on
+    )
+    return done.but(state=_remembering(done.state, call.asked.producer_id, on))
 
 
 def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects[PartitionLeader]:

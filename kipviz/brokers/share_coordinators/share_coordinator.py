@@ -14,7 +14,7 @@ from __future__ import annotations
 from kipviz.brokers.checks import Checks, compare, error_of, one_after_another, report_value
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.handling import takes
-from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
+from kipviz.brokers.local_calls import Enlisted, MarkerWritten, WriteMarker
 from kipviz.brokers.logs import add_to_transaction, partition_log
 from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.replication import (
@@ -55,7 +55,6 @@ from kipviz.messages.shares.share_state import (
     WriteStateData,
     WriteStateResult,
 )
-from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import COMMIT, COORDINATOR_SEQUENCE, Batch
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import (
@@ -218,12 +217,12 @@ def on_txn_write(
     return add_to_transaction.ask(waits, asked, on)
 
 
-def on_enlisted(
-    me: ShareCoordinator, answer: TxnPartitionsResult, on: Context, tag: str = ""
-) -> Effects[ShareCoordinator]:
+def on_enlisted(me: ShareCoordinator, call: Enlisted, on: Context) -> Effects[ShareCoordinator]:
     """Continue the transactional acknowledgements that waited until this partition was added to the transaction."""
-    mine, rest = add_to_transaction.split_waiting(me.enlisting, answer, tag)
-    return add_to_transaction.continue_each(me.but(enlisting=rest), mine, answer.error, on, _go_on)
+    mine, rest = add_to_transaction.split_waiting(me.enlisting, call)
+    return add_to_transaction.continue_each(
+        me.but(enlisting=rest), mine, call.answer.error, on, _go_on
+    )
 
 
 def on_write_marker(

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from kipviz.brokers import deleted_topics
 from kipviz.brokers.checks import Checks, compare, error_of, one_after_another, report_value
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
-from kipviz.brokers.local_calls import ApplyMarkerToShares, FetchFurther
+from kipviz.brokers.local_calls import ApplyMarkerToShares, Enlisted, FetchFurther
 from kipviz.brokers.logs import add_to_transaction
 from kipviz.brokers.logs.replication import moved_check
 from kipviz.brokers.share_leaders import (
@@ -58,7 +58,7 @@ from kipviz.messages.shares.share_state import (
     ReadShareGroupStateResponse,
     WriteShareGroupStateResponse,
 )
-from kipviz.messages.transactions.transactions import PartitionResult, TxnPartitionsResult
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.share_group_state import RecordState
 
 # -- handlers, in protocol order --------------------------------------------------------------
@@ -205,17 +205,15 @@ def on_txn_share_acknowledge(
     return share_staging_steps.add_then_stage(me, share, request, reply_to, on, checks)
 
 
-def on_enlisted(
-    me: ShareLeader, answer: TxnPartitionsResult, on: Context, tag: str = ""
-) -> Effects[ShareLeader]:
+def on_enlisted(me: ShareLeader, call: Enlisted, on: Context) -> Effects[ShareLeader]:
     """Stage what waited until its participant was added, or respond for what was staged before that.
 
     Only reached by designs whose share-partition leader adds the participant itself (KIP-1289 as written, and its draft
     implementation).
     """
-    mine, rest = add_to_transaction.split_waiting(me.staging, answer, tag)
+    mine, rest = add_to_transaction.split_waiting(me.staging, call)
     return add_to_transaction.continue_each(
-        me.but(staging=rest), mine, answer.error, on, share_staging_steps.go_on
+        me.but(staging=rest), mine, call.answer.error, on, share_staging_steps.go_on
     )
 
 

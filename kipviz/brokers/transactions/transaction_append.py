@@ -42,6 +42,7 @@ from kipviz.messages.transactions.transactions import (
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
+    PartitionResult,
     TxnMarker,
     TxnMarkerResult,
     TxnPartitions,
@@ -295,15 +296,10 @@ def answer_add(
 
     TRANSACTION_ABORTABLE is then for those that are not in the transaction.
     """
+    told = error_for_version(version, error)
     members = () if known is None or error is not Errors.TRANSACTION_ABORTABLE else known.partitions
-    result = TxnPartitionsResult(
-        error_for_version(version, error),
-        asked.transactional_id,
-        asked.producer_id,
-        asked.producer_epoch,
-        asked.partitions,
-        verified=tuple(p for p in asked.partitions if p in members),
-    )
+    results = (PartitionResult(p, Errors.NONE if p in members else told) for p in asked.partitions)
+    result = TxnPartitionsResult(asked.transactional_id, tuple(results))
     return AddPartitionsToTxnResponse((result,))
 
 
@@ -339,8 +335,8 @@ def answers_of(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, 
         case "keep":
             answer = two_phase.kept_answer(known)
         case "add":
-            identity = (known.transactional_id, known.producer_id, known.producer_epoch)
-            result = TxnPartitionsResult(Errors.NONE, *identity, wait.asked)
+            results = tuple(PartitionResult(p, Errors.NONE) for p in wait.asked)
+            result = TxnPartitionsResult(known.transactional_id, results)
             answer = AddPartitionsToTxnResponse((result,))
         case "offsets":
             answer = AddOffsetsToTxnResponse(Errors.NONE)

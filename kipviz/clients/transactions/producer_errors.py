@@ -29,8 +29,10 @@ def error_of(message: Message) -> Errors:
     """
     if isinstance(message, TxnOffsetCommitResponse):
         return topic_ids.error_of(message)
-    if isinstance(message, AddPartitionsToTxnResponse) and message.results[0].unknown:
-        return Errors.UNKNOWN_TOPIC_OR_PARTITION
+    if isinstance(message, AddPartitionsToTxnResponse):
+        errors = tuple(each.error for each in message.results[0].results)
+        if Errors.UNKNOWN_TOPIC_OR_PARTITION in errors:
+            return Errors.UNKNOWN_TOPIC_OR_PARTITION
     return error_of_response(message)
 
 

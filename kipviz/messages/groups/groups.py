@@ -7,7 +7,7 @@ from typing import ClassVar, overload
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.transactions.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import PartitionResult, first_error
 
 # The first versions with fields for a group's member, and for RequireStable (KIP-447).
 NAMES_MEMBER, ASKS_STABLE = 3, 7
@@ -102,11 +102,6 @@ class OffsetCommitResponse(Message, frozen=True):
     def error(self) -> Errors:
         """The first error of a partition."""
         return first_error(self.results)
-
-
-def first_error(results: tuple[PartitionResult, ...]) -> Errors:
-    """Return the first error of a partition, Errors.NONE without one."""
-    return next((each.error for each in results if each.error), Errors.NONE)
 
 
 @overload

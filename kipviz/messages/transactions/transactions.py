@@ -19,6 +19,8 @@ from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 TWO_PHASE = 6
 # The time limit that a producer of a two-phase commit sends, and that is stored: no limit.
 NO_TIME_LIMIT = 2_147_483_647
+# Versions 0 to 3 of AddPartitionsToTxn are sent by clients, the later ones by brokers.
+LAST_OF_A_CLIENT = 3
 
 
 class InitProducerId(Message, frozen=True):
@@ -64,6 +66,18 @@ class InitProducerIdResponse(Message, frozen=True):
     ongoing_txn_producer_epoch: int = -1
 
 
+class PartitionResult(Value, frozen=True):
+    """The result for one partition of a request."""
+
+    partition: str
+    error: Errors
+
+
+def first_error(results: tuple[PartitionResult, ...]) -> Errors:
+    """Return the first error of a partition, Errors.NONE without one."""
+    return next((each.error for each in results if each.error), Errors.NONE)
+
+
 class TxnPartitions(Value, frozen=True):
     """Partitions that are added to a transaction or, with `verify_only`, looked for in it."""
 
@@ -90,54 +104,58 @@ class AddPartitionsToTxn(Message, frozen=True):
 
 
 class TxnPartitionsResult(Value, frozen=True):
-    """Whether the coordinator has the partitions in a transaction's record.
+    """Whether the coordinator has the partitions in a transaction's record: a result for each.
 
-    One partition that the client may not write to, or that does not exist, is enough that none is added. Then `error`
-    is that of the unauthorized ones, or else of the missing ones, and those `not_attempted` have
-    OPERATION_NOT_ATTEMPTED. If some are unauthorized, `unknown` are the missing ones. A verification has a result for
-    each partition: those `verified` are in the transaction, whatever the others are.
+    One partition that the client may not write to, or that does not exist, is enough that none is added: the others
+    have OPERATION_NOT_ATTEMPTED. Then the unauthorized partitions come first, and the missing ones before those that
+    were not attempted, as in KafkaApis.handleAddPartitionsToTxnRequest. A verification may find some of the partitions
+    in the transaction and others not.
     """
 
-    error: Errors
     transactional_id: str
-    producer_id: int
-    producer_epoch: int
-    partitions: tuple[str, ...]
-    not_attempted: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-    verified: tuple[str, ...] = ()
+    results: tuple[PartitionResult, ...]
+
+    @property
+    def error(self) -> Errors:
+        """The first error of a partition."""
+        return first_error(self.results)
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """The partitions that have a result."""
+        return tuple(each.partition for each in self.results)
 
     def error_of(self, partition: str) -> Errors:
         """Return the error of a partition."""
-        if partition in self.unknown:
-            return Errors.UNKNOWN_TOPIC_OR_PARTITION
-        if partition in self.verified:
-            return Errors.NONE
-        return Errors.OPERATION_NOT_ATTEMPTED if partition in self.not_attempted else self.error
+        return next(each.error for each in self.results if each.partition == partition)
 
 
 class AddPartitionsToTxnResponse(Message, frozen=True):
-    """The result for each transaction."""
+    """The result for each transaction, or an error of the whole request of a broker, from version 4 on."""
 
     API_KEY: ClassVar[int] = 24
     VERSION: ClassVar[int] = 5
     IS_RESPONSE: ClassVar[bool] = True
     results: tuple[TxnPartitionsResult, ...]
+    error: Errors = Errors.NONE
 
 
 def refused_partitions(
     asked: TxnPartitions | TxnPartitionsResult, error: Errors
 ) -> TxnPartitionsResult:
     """Return the result with one error for all partitions of a transaction."""
-    identity = (asked.producer_id, asked.producer_epoch)
-    return TxnPartitionsResult(error, asked.transactional_id, *identity, asked.partitions)
+    results = tuple(PartitionResult(partition, error) for partition in asked.partitions)
+    return TxnPartitionsResult(asked.transactional_id, results)
 
 
-def with_error(
-    asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, error: Errors
-) -> AddPartitionsToTxnResponse:
-    """Return the response with one error for all partitions of each transaction."""
-    each = asked.transactions if isinstance(asked, AddPartitionsToTxn) else asked.results
+def response_with_error(asked: AddPartitionsToTxn, error: Errors) -> AddPartitionsToTxnResponse:
+    """Return the response with an error: of the whole request if its sender is no broker, else of each partition.
+
+    Source: AddPartitionsToTxnRequest.getErrorResponse; what only a coordinator finds out is an error of partitions.
+    """
+    if error is Errors.CLUSTER_AUTHORIZATION_FAILED and asked.version > LAST_OF_A_CLIENT:
+        return AddPartitionsToTxnResponse((), error)
+    each = asked.transactions
     return AddPartitionsToTxnResponse(tuple(refused_partitions(one, error) for one in each))
 
 
@@ -217,13 +235,6 @@ class WriteTxnMarkers(Message, frozen=True):
     API_KEY: ClassVar[int] = 27
     VERSION: ClassVar[int] = 2
     markers: tuple[TxnMarker, ...]
-
-
-class PartitionResult(Value, frozen=True):
-    """The result for one partition of a request."""
-
-    partition: str
-    error: Errors
 
 
 class TxnMarkerResult(Value, frozen=True):

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kipviz.messages.apis.shares.state_batches import STATE_BATCHES, decode_states
-from kipviz.messages.apis.transactions.added_partitions import LAST_OF_A_CLIENT
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     OF_SEVERAL_GROUPS,
@@ -33,6 +32,7 @@ from kipviz.messages.shares.share_state import (
     StatesRequest,
 )
 from kipviz.messages.transactions.transactions import (
+    LAST_OF_A_CLIENT,
     TWO_PHASE,
     AddOffsetsToTxn,
     AddPartitionsToTxn,
@@ -120,9 +120,12 @@ def _answers_by_partition(code: int, results: Plain, partitions: tuple[str, ...]
     )
 
 
-def _added_partitions(reply: AddPartitionsToTxnResponse) -> Said:
-    (only,) = reply.results
-    return tuple(sorted((p, only.error_of(p).name) for p in only.partitions))
+def _added_partitions(message: AddPartitionsToTxn, reply: AddPartitionsToTxnResponse) -> Said:
+    """Return the result for each partition; an error of the whole request applies to all of them."""
+    (asked,) = message.transactions
+    results = reply.results[0].results if reply.results else ()
+    said = {each.partition: each.error for each in results}
+    return tuple(sorted((p, said.get(p, reply.error).name) for p in asked.partitions))
 
 
 def _add_offsets(x: Exchange, names: Names) -> Taken:
@@ -350,7 +353,7 @@ ASKED: dict[str, Compared] = {
     "INIT_PRODUCER_ID": (_init_producer_id, _reply(_identity)),
     "ADD_PARTITIONS_TO_TXN": (
         _add_partitions,
-        _reply(_added_partitions),
+        _added_partitions,
     ),
     "ADD_OFFSETS_TO_TXN": (_add_offsets, _reply(_error)),
     "END_TXN": (_end_txn, _reply(_identity)),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kipviz.messages.apis.transactions.added_partitions import LAST_OF_A_CLIENT
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     OffsetCommit,
@@ -16,6 +15,7 @@ from kipviz.messages.groups.groups import (
     TxnOffsetCommitResponse,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.transactions.transactions import LAST_OF_A_CLIENT
 from kipviz.messages.wire.codec import Struct
 from kipviz.serving.translating.reply_context import (
     ClientRequest,

@@ -72,10 +72,8 @@ from kipviz.messages.shares.share_groups import (
     TxnShareAcknowledgeResponse,
 )
 from kipviz.messages.transactions.transactions import (
-    AddPartitionsToTxnResponse,
     EndTxnResponse,
     InitProducerIdResponse,
-    TxnPartitionsResult,
     WriteTxnMarkersResponse,
 )
 from kipviz.views.explanations import checks
@@ -90,7 +88,7 @@ SHARES = Role.SHARE_PARTITION_LEADER
 # The responses with one result for each partition.
 HAS_RESULTS = (WriteTxnMarkersResponse, AlterShareGroupOffsetsResponse, OffsetDeleteResponse)
 # The responses that tell a producer its epoch.
-GIVES_EPOCH = (InitProducerIdResponse, TxnPartitionsResult, EndTxnResponse)
+GIVES_EPOCH = (InitProducerIdResponse, EndTxnResponse)
 
 
 def why(
@@ -337,9 +335,8 @@ def _answered_client(app: Application, source: str, message: Message) -> Iterato
     client = app.client_at(source)
     if isinstance(client, Holder):
         yield "producer state", client.state_name
-        said = message.results[0] if isinstance(message, AddPartitionsToTxnResponse) else message
-        if isinstance(said, GIVES_EPOCH) and said.producer_epoch >= 0:
-            told, own = number(said.producer_epoch), number(client.manager.producer_epoch)
+        if isinstance(message, GIVES_EPOCH) and message.producer_epoch >= 0:
+            told, own = number(message.producer_epoch), number(client.manager.producer_epoch)
             yield "epoch", f"response {told} · client {own}"
         return
     if isinstance(message, FetchResponse):

@@ -18,12 +18,13 @@ def waiting_for(role: BrokerRole, message: Message) -> Iterator[Guard]:
     """Yield which requests wait for a partition to be added to the transaction, and whether the answer still counts."""
     results = message.results if isinstance(message, AddPartitionsToTxnResponse) else ()
     for each in role.asking if isinstance(role, KafkaApis) else ():
-        if any(each.question == result.partitions for result in results):
+        if any(sorted(each.question) == sorted(result.partitions) for result in results):
             yield (
                 "waits for it",
                 f"Produce of {render_list(tuple(map(short_name, each.partitions)))}",
             )
     for waiting in dispatch.delayed_requests(role):
-        asked = any(waiting.producer_id == result.producer_id for result in results)
+        name = waiting.request.transactional_id
+        asked = any(name == result.transactional_id for result in results)
         if asked and not waiting.settled:
             yield "waits for it", type(waiting.request).__name__

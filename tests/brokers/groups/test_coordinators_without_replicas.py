@@ -30,9 +30,9 @@ from kipviz.messages.shares.share_state import (
     WriteShareGroupState,
     WriteStateData,
 )
-from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_state import StagedBatch
+from tests.brokers.coordinator_answers import enlisted
 from tests.messages.offset_fetches import fetch_offset_of
 
 KEY = f"g:{TOPIC_IDS['src']}:0"
@@ -88,7 +88,7 @@ def test_an_offset_of_a_transaction_is_refused_after_it_was_enlisted():
     desk = short(group())
     request = TxnOffsetCommit("t", "g", 9, 0, "", -1, (GroupOffset("src-0", 5),))
     desk.ask(gc.on_txn_offset_commit, request)
-    yes = TxnPartitionsResult(Errors.NONE, "t", 9, 0, (OFFSETS,))
+    yes = enlisted(Errors.NONE, "t", 9, 0, (OFFSETS,))
     desk.do(gc.on_enlisted(desk.role, yes, desk.on))
     assert desk.last.error is LATER
     assert not desk.role.pending
@@ -144,7 +144,7 @@ def test_a_vote_is_refused_after_it_was_enlisted():
     desk = short(state())
     vote = TxnWriteShareGroupState(KEY, 2, 0, "t", 9, 0, (StagedBatch(100, 100, 1, 1),), -1)
     desk.ask(sc.on_txn_write, vote)
-    yes = TxnPartitionsResult(Errors.NONE, "t", 9, 0, (STATE,))
+    yes = enlisted(Errors.NONE, "t", 9, 0, (STATE,))
     desk.do(sc.on_enlisted(desk.role, yes, desk.on))
     assert desk.last.error is LATER
     assert not desk.role.votes

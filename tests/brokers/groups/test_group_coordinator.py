@@ -16,8 +16,6 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit
 from kipviz.messages.transactions.transactions import (
     PartitionResult,
-    TxnPartitionsResult,
-    refused_partitions,
 )
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import (
@@ -30,6 +28,7 @@ from kipviz.records.consumer_offsets import (
 )
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_members import OF_A_GROUP, ShareGroupDeleted
+from tests.brokers.coordinator_answers import answer_of, enlisted, with_tag
 from tests.messages import offset_fetches
 
 HERE = "__consumer_offsets-0"
@@ -60,7 +59,7 @@ def commit(desk, *offsets, pid=10, epoch=0, member="m", member_epoch=2):
 
 
 def answer_enlistment(desk, pid=10, epoch=0, error=Errors.NONE):
-    answer = TxnPartitionsResult(error, "t", pid, epoch, (HERE,))
+    answer = enlisted(error, "t", pid, epoch, (HERE,))
     desk.do(gc.on_enlisted(desk.role, answer, desk.on))
 
 
@@ -79,15 +78,15 @@ def fetch_value(desk, partition, *, stable=True):
 def test_a_yes_from_before_the_marker_does_not_verify_a_commit_that_asks_after_it(desk):
     """Below transaction version 2 the next transaction has the same epoch."""
     request = TxnOffsetCommit("t", "g", 10, 0, "m", 2, (GroupOffset("foo-1", 111),), version=4)
-    yes = TxnPartitionsResult(Errors.NONE, "t", 10, 0, (HERE,))
+    yes = enlisted(Errors.NONE, "t", 10, 0, (HERE,))
     desk.ask(gc.on_txn_offset_commit, request)
     mark(desk, epoch=0)
     desk.ask(gc.on_txn_offset_commit, request)
     asked = [r.tag for r in desk.requests]
-    desk.do(gc.on_enlisted(desk.role, yes, desk.on, asked[0]))
+    desk.do(gc.on_enlisted(desk.role, with_tag(yes, asked[0]), desk.on))
     assert [m.error for _, m in desk.replies] == [Errors.INVALID_TXN_STATE]
     assert not desk.role.pending
-    desk.do(gc.on_enlisted(desk.role, yes, desk.on, asked[1]))
+    desk.do(gc.on_enlisted(desk.role, with_tag(yes, asked[1]), desk.on))
     assert desk.last.error is Errors.NONE
     assert fetch_value(desk, "foo-1") == 88
 
@@ -217,7 +216,7 @@ def test_without_a_transaction_coordinator_the_commit_has_to_be_tried_again(desk
 def test_a_lost_enlistment_is_answered_as_loading(desk):
     commit(desk, ("foo-0", 101))
     (asked,) = desk.requests[0].message.transactions
-    lost = refused_partitions(asked, Errors.NETWORK_EXCEPTION)
+    lost = answer_of(asked, Errors.NETWORK_EXCEPTION)
     desk.do(gc.on_enlisted(desk.role, lost, desk.on))
     assert desk.last.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
     assert not desk.role.enlisting

@@ -20,11 +20,11 @@ from kipviz.messages.groups.group_admin import CLASSIC, CONSUMER, SHARE
 from kipviz.messages.groups.groups import GroupOffset, OffsetCommit, TxnOffsetCommit
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
-from kipviz.messages.transactions.transactions import refused_partitions
 from kipviz.records.classic_groups import Subscription
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.group_setting import member, spec_of
 from kipviz.scenarios.setting import GROUP
+from tests.brokers.coordinator_answers import answer_of
 from tests.messages.offset_fetches import fetch_offset_of
 
 HERE = "__consumer_offsets-0"
@@ -77,7 +77,7 @@ def test_offsets_of_a_transaction_are_refused_alike_in_every_version(desk, versi
     request = TxnOffsetCommit("txn", "g", 9, 0, "", -1, (GroupOffset("src-0", 7),), version=version)
     desk.ask(gc.on_txn_offset_commit, request)
     (asked,) = desk.requests[-1].message.transactions
-    answer = refused_partitions(asked, E.NONE)
+    answer = answer_of(asked, E.NONE)
     desk.do(gc.on_enlisted(desk.role, answer, desk.on))
     assert desk.last.error is E.GROUP_ID_NOT_FOUND
 

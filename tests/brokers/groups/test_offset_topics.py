@@ -21,10 +21,11 @@ from kipviz.messages.groups.groups import (
     committed_response,
     fetch_offsets,
 )
-from kipviz.messages.transactions.transactions import PartitionResult, TxnPartitionsResult
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
+from tests.brokers.coordinator_answers import enlisted
 from tests.messages import offset_fetches
 
 HERE = "__consumer_offsets-0"
@@ -57,7 +58,7 @@ def commit(desk, *partitions, version=6, ids=(), epoch=2, group="g"):
     request = TxnOffsetCommit("t", group, 10, 0, "m", epoch, offsets, version, ids)
     answer = desk.ask(gc.on_txn_offset_commit, request)
     if answer is None:
-        yes = TxnPartitionsResult(E.NONE, "t", 10, 0, (HERE,))
+        yes = enlisted(E.NONE, "t", 10, 0, (HERE,))
         desk.do(gc.on_enlisted(desk.role, yes, desk.on))
     return desk.last
 
@@ -106,10 +107,10 @@ def test_what_is_not_there_has_its_own_error_also_where_nobody_is_enlisted(desk)
     offsets = (GroupOffset("src-0", 7), GroupOffset("src-1", 7))
     request = TxnOffsetCommit("t", "g", 10, 0, "m", 2, (*offsets, GroupOffset("src-9", 7)))
     assert desk.ask(gc.on_txn_offset_commit, request) is None
-    no = TxnPartitionsResult(E.PRODUCER_FENCED, "t", 10, 0, (HERE,))
+    no = enlisted(E.PRODUCER_FENCED, "t", 10, 0, (HERE,))
     desk.do(gc.on_enlisted(desk.role, no, desk.on))
-    *enlisted, gone = desk.last.results
-    assert {r.error for r in enlisted} == {E.INVALID_PRODUCER_EPOCH}
+    *there, gone = desk.last.results
+    assert {r.error for r in there} == {E.INVALID_PRODUCER_EPOCH}
     assert gone == PartitionResult("src-9", E.UNKNOWN_TOPIC_OR_PARTITION)
 
 

@@ -14,7 +14,7 @@ from kipviz.brokers.logs.verification import Verification
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions.transactions import TxnPartitionsResult, refused_partitions
+from tests.brokers.coordinator_answers import answer_of, enlisted, with_tag
 from tests.brokers.transactions.older_desk import (
     RECORD,
     OlderDesk,
@@ -34,15 +34,15 @@ def in_vain(leader, sequence, epoch=0):
     request = Produce("t", (PartitionProduceData("out-0", 9, epoch, sequence, RECORD),), 11)
     assert leader.ask(pl.on_produce, request) is None
     (asked,) = leader.requests[-1].message.transactions
-    lost = refused_partitions(asked, Errors.NETWORK_EXCEPTION)
+    lost = answer_of(asked, Errors.NETWORK_EXCEPTION)
     leader.do(pl.on_enlisted(leader.role, lost, leader.on))
     assert error_in(leader.last) is Errors.NOT_ENOUGH_REPLICAS
 
 
 def try_batch(leader, sequence, error=Errors.NONE):
     assert produce(leader, sequence) is None
-    answer = TxnPartitionsResult(error, "t", 9, 0, ("out-0",))
-    leader.do(pl.on_enlisted(leader.role, answer, leader.on, leader.requests[-1].tag))
+    answer = enlisted(error, "t", 9, 0, ("out-0",))
+    leader.do(pl.on_enlisted(leader.role, with_tag(answer, leader.requests[-1].tag), leader.on))
     return error_in(leader.last)
 
 
@@ -81,7 +81,7 @@ def reject_batch(leader, sequence, epoch=0, version=11, error=Errors.NETWORK_EXC
     request = Produce("t", (PartitionProduceData("out-0", 9, epoch, sequence, RECORD),), version)
     assert leader.ask(pl.on_produce, request) is None
     (asked,) = leader.requests[-1].message.transactions
-    leader.do(pl.on_enlisted(leader.role, refused_partitions(asked, error), leader.on))
+    leader.do(pl.on_enlisted(leader.role, answer_of(asked, error), leader.on))
 
 
 def take_batch(leader, sequence, epoch=0, version=11):
@@ -90,8 +90,8 @@ def take_batch(leader, sequence, epoch=0, version=11):
     if (answer := leader.ask(pl.on_produce, request)) is not None:
         return error_in(answer)
     asked = leader.requests[-1]
-    answer = TxnPartitionsResult(Errors.NONE, "t", 9, epoch, ("out-0",))
-    leader.do(pl.on_enlisted(leader.role, answer, leader.on, asked.tag))
+    answer = enlisted(Errors.NONE, "t", 9, epoch, ("out-0",))
+    leader.do(pl.on_enlisted(leader.role, with_tag(answer, asked.tag), leader.on))
     return error_in(leader.last)
 
 
@@ -184,8 +184,10 @@ def test_what_is_forgotten_changes_no_answer_to_clients_of_one_version(real, tri
                 )
                 if desk.ask(pl.on_produce, try_it) is None:
                     (asked,) = desk.requests[-1].message.transactions
-                    answer = refused_partitions(asked, Errors.NETWORK_EXCEPTION)
-                    desk.do(pl.on_enlisted(desk.role, answer, desk.on, desk.requests[-1].tag))
+                    answer = answer_of(asked, Errors.NETWORK_EXCEPTION)
+                    desk.do(
+                        pl.on_enlisted(desk.role, with_tag(answer, desk.requests[-1].tag), desk.on)
+                    )
                 said.append(error_in(desk.last))
         answers.append(said)
     assert answers[0] == answers[1]

@@ -31,11 +31,10 @@ from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     TxnPartitions,
-    TxnPartitionsResult,
-    refused_partitions,
 )
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import partition_for
+from tests.brokers.coordinator_answers import answer_of, enlisted
 
 HERE = "output-A-0"
 HOME = f"__transaction_state-{partition_for('t', 50)}"
@@ -59,7 +58,7 @@ def offset_in(answer):
 
 
 def answer_enlistment(desk, error=Errors.NONE, epoch=0):
-    desk.do(pl.on_enlisted(desk.role, TxnPartitionsResult(error, "t", 9, epoch, (HERE,)), desk.on))
+    desk.do(pl.on_enlisted(desk.role, enlisted(error, "t", 9, epoch, (HERE,)), desk.on))
 
 
 def mark(desk, epoch=1, *, commit=False):
@@ -184,7 +183,7 @@ def test_only_the_batches_whose_question_was_lost_have_to_be_sent_again(desk):
     produce(desk)
     other = Produce("u", (PartitionProduceData(HERE, 10, 0, 0, (DataRecord("u"),)),))
     desk.ask(pl.on_produce, other)
-    lost = refused_partitions(TxnPartitions("t", 9, 0, (HERE,)), Errors.NETWORK_EXCEPTION)
+    lost = answer_of(TxnPartitions("t", 9, 0, (HERE,)), Errors.NETWORK_EXCEPTION)
     desk.do(pl.on_enlisted(desk.role, lost, desk.on))
     assert [error_in(m) for _, m in desk.replies] == [Errors.NOT_ENOUGH_REPLICAS]
     assert [w.producer_id for w in desk.role.verifying] == [10]
@@ -385,9 +384,7 @@ def test_a_marker_takes_the_guard_of_its_own_producer_s_batches_only(desk):
         pl.on_produce, Produce("u", (PartitionProduceData(HERE, 10, 0, 0, (DataRecord("u"),)),))
     )
     mark(desk)
-    desk.do(
-        pl.on_enlisted(desk.role, TxnPartitionsResult(Errors.NONE, "u", 10, 0, (HERE,)), desk.on)
-    )
+    desk.do(pl.on_enlisted(desk.role, enlisted(Errors.NONE, "u", 10, 0, (HERE,)), desk.on))
     assert (error_in(desk.last), values(desk)) == (Errors.NONE, ["u"])
 
 
@@ -397,7 +394,7 @@ def test_a_marker_of_one_producer_makes_no_question_of_another_one_a_second_one(
     desk.ask(
         pl.on_produce, Produce("u", (PartitionProduceData(HERE, 10, 0, 0, (DataRecord("u"),)),))
     )
-    assert [r.tag for r in desk.requests] == ["", ""]
+    assert [r.tag.number for r in desk.requests] == ["", ""]
 
 
 def test_a_duplicate_that_waits_for_the_replicas_is_not_appended_again(desk):

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
-from kipviz.brokers.local_calls import AppendPart, PartVerified, WriteMarker
+from kipviz.brokers.local_calls import AppendPart, Enlisted, PartVerified, WriteMarker
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.requests import produce_requests as several
@@ -21,12 +21,13 @@ from kipviz.messages.logs.producing import (
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
+    PartitionResult,
     TxnPartitions,
     TxnPartitionsResult,
-    refused_partitions,
 )
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import partition_for
+from tests.brokers.coordinator_answers import answer_of, with_tag
 
 A, B, C = "output-A-0", "output-A-1", "output-A-2"
 HOME = f"__transaction_state-{partition_for('t', 50)}"
@@ -91,8 +92,10 @@ def test_below_version_2_it_is_asked_whether_the_client_has_added_them(front):
     ask(front, batch(A), batch(B), version=11)
     assert front.requests[0].message.transactions[0].verify_only
     tag = front.requests[0].tag
-    answer = TxnPartitionsResult(Errors.TRANSACTION_ABORTABLE, "t", 9, 0, BOTH, verified=(A,))
-    front.do(several.on_enlisted(front.role, answer, front.on, tag))
+    verified = (PartitionResult(A, Errors.NONE), PartitionResult(B, Errors.TRANSACTION_ABORTABLE))
+    asked = front.requests[0].message.transactions[0]
+    answer = Enlisted(asked, TxnPartitionsResult("t", verified))
+    front.do(several.on_enlisted(front.role, with_tag(answer, tag), front.on))
     assert verdicts(front) == {A: Errors.NONE, B: Errors.TRANSACTION_ABORTABLE}
 
 
@@ -106,9 +109,11 @@ def test_a_partition_that_is_in_the_transaction_is_not_asked_about_and_waits_all
     front.do(
         several.on_enlisted(
             front.role,
-            refused_partitions(front.requests[0].message.transactions[0], Errors.NETWORK_EXCEPTION),
+            with_tag(
+                answer_of(front.requests[0].message.transactions[0], Errors.NETWORK_EXCEPTION),
+                "app-1/producer 0",
+            ),
             front.on,
-            "app-1/producer 0",
         )
     )
     assert verdicts(front) == {A: Errors.NONE, B: Errors.NETWORK_EXCEPTION}
@@ -229,10 +234,10 @@ def test_each_of_two_clients_goes_on_with_the_answer_to_its_own_question(front):
     ask(front, batch(A), batch(B))
     front.do(several.on_produce(front.role, produce(batch(A), batch(B)), other, front.on))
     first, second = front.requests
-    said = refused_partitions(second.message.transactions[0], Errors.NETWORK_EXCEPTION)
-    front.do(several.on_enlisted(front.role, said, front.on, second.tag))
+    said = answer_of(second.message.transactions[0], Errors.NETWORK_EXCEPTION)
+    front.do(several.on_enlisted(front.role, with_tag(said, second.tag), front.on))
     assert [c.message.ticket for c in front.local if _is_verdict(c.message)] == [other, other]
-    assert [each.tag for each in front.role.asking] == [first.tag]
+    assert [each.tag for each in front.role.asking] == [first.tag.number]
 
 
 def test_without_a_coordinator_what_is_in_the_transaction_waits_for_nobody(front):

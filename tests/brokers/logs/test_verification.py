@@ -7,7 +7,8 @@ import pytest
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.messages.errors import Errors
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions.transactions import AddPartitionsToTxn, TxnPartitionsResult
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn
+from tests.brokers.coordinator_answers import enlisted, with_tag
 from tests.brokers.transactions.older_desk import (
     PRODUCE,
     answer_question,
@@ -70,7 +71,7 @@ def test_two_markers_tell_three_askings_apart(leader):
         assert produce(leader) is None
         end_transaction(leader)
     assert produce(leader) is None
-    assert [r.tag for r in leader.requests] == ["", "1", "2"]
+    assert [r.tag.number for r in leader.requests] == ["", "1", "2"]
     answer_question(leader, 1)
     answer_question(leader, 0)
     assert list_errors(leader) == [Errors.INVALID_TXN_STATE] * 2
@@ -103,8 +104,8 @@ def test_whoever_loses_the_partition_refuses_those_that_still_wait(leader):
 def test_an_answer_that_nobody_here_has_asked_for_changes_nothing(leader):
     """The partition was led elsewhere in between: who asked is gone."""
     before = leader.role
-    answer = TxnPartitionsResult(Errors.NONE, "t", 9, 0, ("out-0",))
-    leader.do(pl.on_enlisted(leader.role, answer, leader.on, "1"))
+    answer = enlisted(Errors.NONE, "t", 9, 0, ("out-0",))
+    leader.do(pl.on_enlisted(leader.role, with_tag(answer, "1"), leader.on))
     assert (leader.role, leader.replies) == (before, [])
 
 
@@ -171,11 +172,11 @@ def test_a_failed_verification_is_kept_while_another_batch_of_its_producer_waits
     assert produce(leader) is None
     end_transaction(leader)
     assert produce(leader) is None
-    refusal = TxnPartitionsResult(Errors.TRANSACTION_ABORTABLE, "t", 9, 0, ("out-0",))
+    refusal = enlisted(Errors.TRANSACTION_ABORTABLE, "t", 9, 0, ("out-0",))
     first, second = (r.tag for r in leader.requests)
-    leader.do(pl.on_enlisted(leader.role, refusal, leader.on, first))
+    leader.do(pl.on_enlisted(leader.role, with_tag(refusal, first), leader.on))
     assert [each.lowest for each in leader.role.verifications] == [0]
-    leader.do(pl.on_enlisted(leader.role, refusal, leader.on, second))
+    leader.do(pl.on_enlisted(leader.role, with_tag(refusal, second), leader.on))
     assert leader.role.verifications == ()
     assert list_errors(leader) == [Errors.TRANSACTION_ABORTABLE] * 2
 

@@ -28,7 +28,6 @@ from kipviz.messages.shares.share_state import (
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     TxnPartitions,
-    TxnPartitionsResult,
 )
 from kipviz.records.batches import Batch
 from kipviz.records.placement import partition_for
@@ -40,6 +39,7 @@ from kipviz.records.share_group_state import (
     StagedBatch,
     StateBatch,
 )
+from tests.brokers.coordinator_answers import enlisted, with_tag
 
 AVL, ACK, ARCH = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
 KEY = "g1:AAAAAAAAAAAAAAAAAAAAAg:0"
@@ -80,7 +80,7 @@ def stage(desk, *staged, epoch=0, pid=9, leader_epoch=0, start=-1, source=""):
 
 
 def answer_enlistment(desk, epoch=0, pid=9, error=Errors.NONE):
-    answer = TxnPartitionsResult(error, "t", pid, epoch, (HERE,))
+    answer = enlisted(error, "t", pid, epoch, (HERE,))
     desk.do(sc.on_enlisted(desk.role, answer, desk.on))
 
 
@@ -97,15 +97,15 @@ def state(desk):
 def test_a_yes_from_before_a_marker_does_not_keep_a_vote_that_asks_after_it():
     """A marker of an older epoch that is late: its transaction was another one, and the guard is gone."""
     desk = initialised_desk(0, (batch(0, 9),))
-    yes = TxnPartitionsResult(Errors.NONE, "t", 9, 5, (HERE,))
+    yes = enlisted(Errors.NONE, "t", 9, 5, (HERE,))
     stage(desk, (0, 4, ACCEPT, 1), epoch=5, source="B3/persister")
     mark(desk, epoch=4)
     stage(desk, (0, 4, ACCEPT, 1), epoch=5, source="B3/persister")
     asked = [r.tag for r in desk.requests]
-    desk.do(sc.on_enlisted(desk.role, yes, desk.on, asked[0]))
+    desk.do(sc.on_enlisted(desk.role, with_tag(yes, asked[0]), desk.on))
     assert desk.replies == []
     assert not desk.role.votes
-    desk.do(sc.on_enlisted(desk.role, yes, desk.on, asked[1]))
+    desk.do(sc.on_enlisted(desk.role, with_tag(yes, asked[1]), desk.on))
     assert desk.last.error is Errors.NONE
     assert [vote.producer_epoch for vote in desk.role.votes[9]] == [5]
 

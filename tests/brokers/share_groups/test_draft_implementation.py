@@ -25,10 +25,10 @@ from kipviz.messages.shares.share_state import (
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     TxnMarker,
-    TxnPartitionsResult,
     WriteTxnMarkers,
 )
 from kipviz.records.share_group_state import RecordState, StateBatch
+from tests.brokers.coordinator_answers import enlisted
 from tests.brokers.share_coordinators.test_share_coordinator import HERE, initialised_desk, write
 from tests.brokers.share_coordinators.test_share_coordinator import read as read_state
 from tests.brokers.share_leaders.share_place import (
@@ -54,7 +54,7 @@ PENDING = StateBatch(0, 0, TXP, 1, 9, 0, 1)
 def answer_enlistment(place: SharePlace, error: Errors = Errors.NONE) -> None:
     """Let the transaction coordinator answer the last question."""
     (asked,) = place.sent(AddPartitionsToTxn)[-1].transactions
-    told = TxnPartitionsResult(error, "t", 9, 0, asked.partitions)
+    told = enlisted(error, "t", 9, 0, asked.partitions)
     place.do(spl.on_enlisted(place.role, told, place.on))
 
 

@@ -41,11 +41,11 @@ from kipviz.messages.shares.share_state import (
     WriteShareGroupStateResponse,
     WriteStateResult,
 )
-from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import Batch
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_members import ShareGroupAssignmentRecord, ShareGroupEpochRecord
 from kipviz.records.share_group_state import StagedBatch
+from tests.brokers.coordinator_answers import enlisted
 from tests.brokers.share_leaders.share_place import (
     ACCEPT,
     ACK,
@@ -1005,7 +1005,7 @@ def test_a_share_partition_with_a_vote_is_not_forgotten_with_its_last_member():
 
 def as_written_enlisted(place, error=Errors.NONE):
     (asked,) = place.requests[-1:]
-    answer = TxnPartitionsResult(error, "t", 9, 0, asked.message.transactions[0].partitions)
+    answer = enlisted(error, "t", 9, 0, asked.message.transactions[0].partitions)
     place.do(spl.on_enlisted(place.role, answer, place.on))
 
 

@@ -15,7 +15,7 @@ from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
 from kipviz.messages.shares.share_state import ReadShareGroupStateResponse, ReadStateResult
-from kipviz.messages.transactions.transactions import TxnPartitionsResult
+from tests.brokers.coordinator_answers import enlisted
 from tests.brokers.share_leaders.share_place import (
     ACQ,
     ARCH,
@@ -66,9 +66,7 @@ def deciding() -> SharePlace:
     place = SharePlace(rules="as-written").load()
     place.fetch("M1", 1)
     place.stage("M1", batch_of(0, 0))
-    told = TxnPartitionsResult(
-        Errors.NONE, "t", 9, 0, place.requests[-1].message.transactions[0].partitions
-    )
+    told = enlisted(Errors.NONE, "t", 9, 0, place.requests[-1].message.transactions[0].partitions)
     place.do(spl.on_enlisted(place.role, told, place.on))
     place.do(spl.on_marker(place.role, ApplyMarkerToShares(9, 0, committed=True), place.on))
     return place

@@ -15,7 +15,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import RecordsMoved
 from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.shares.share_state import TxnWriteShareGroupState
-from kipviz.messages.transactions.transactions import AddPartitionsToTxn, refused_partitions
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn
 from kipviz.records.batches import Batch
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_members import (
@@ -24,6 +24,7 @@ from kipviz.records.share_group_members import (
     ShareGroupTargetRecord,
     ShareGroupTombstone,
 )
+from tests.brokers.coordinator_answers import answer_of
 from tests.brokers.share_leaders.share_place import ACQ, KEY, TXP, SharePlace, batch_of
 from tests.messages.shares import stages
 
@@ -115,7 +116,7 @@ def test_an_equal_staging_that_waited_too_is_the_same_one_once_the_first_is_made
     for source in ("a", "b"):
         assert place.stage("M1", batch_of(0, 0), source=source) is None
     (asked,) = place.sent(AddPartitionsToTxn)[0].transactions
-    answer = refused_partitions(asked, Errors.NONE)
+    answer = answer_of(asked, Errors.NONE)
     place.do(share_partition_leader.on_enlisted(place.role, answer, place.on))
     assert place.states(0, 0) == [TXP]
     staged = [error_of_response(message) for _, message in place.replies[-2:]]

@@ -11,8 +11,9 @@ from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import PartitionProduceData, Produce, ProduceResponse
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions.transactions import AddPartitionsToTxn, TxnPartitionsResult
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn
 from kipviz.records.batches import DataRecord
+from tests.brokers.coordinator_answers import enlisted, with_tag
 
 RECORD = (DataRecord("r", "src-0@100"),)
 PRODUCE = Produce("t", (PartitionProduceData("out-0", 9, 0, 0, RECORD),), 11)
@@ -42,15 +43,15 @@ def produce(leader, sequence=0, version=11):
 
 def verify(leader, error):
     (asked,) = leader.sent(AddPartitionsToTxn)
-    answer = TxnPartitionsResult(error, "t", 9, 0, ("out-0",))
+    answer = enlisted(error, "t", 9, 0, ("out-0",))
     leader.do(pl.on_enlisted(leader.role, answer, leader.on))
     return asked
 
 
 def answer_question(leader, number):
     """Let the coordinator's yes to one of the leader's questions arrive."""
-    answer = TxnPartitionsResult(Errors.NONE, "t", 9, 0, ("out-0",))
-    leader.do(pl.on_enlisted(leader.role, answer, leader.on, leader.requests[number].tag))
+    answer = enlisted(Errors.NONE, "t", 9, 0, ("out-0",))
+    leader.do(pl.on_enlisted(leader.role, with_tag(answer, leader.requests[number].tag), leader.on))
 
 
 def end_transaction(leader, *, committed=False, epoch=0):

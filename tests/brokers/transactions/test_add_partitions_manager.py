@@ -20,10 +20,11 @@ from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxnResponse,
     TxnPartitions,
     refused_partitions,
-    with_error,
+    response_with_error,
 )
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
+from tests.brokers.coordinator_answers import answer_of, with_tag
 
 HERE = "out-0"
 
@@ -46,7 +47,11 @@ def ask(desk: Desk, *questions: Request) -> None:
 def answer(desk: Desk, broker: int = 4, error: Errors = Errors.NONE) -> None:
     """Answer what is on the way to a broker, with one error for all of it."""
     asked = next(r for r in reversed(desk.requests) if r.broker == broker)
-    desk.do(manager.on_answered(desk.role, with_error(asked.message, error), desk.on, asked.tag))
+    desk.do(
+        manager.on_answered(
+            desk.role, response_with_error(asked.message, error), desk.on, asked.tag
+        )
+    )
 
 
 def names(desk: Desk) -> list[list[str]]:
@@ -59,7 +64,7 @@ def list_answers(desk: Desk) -> list[tuple[str, str, Errors]]:
     calls = [call.message for call in desk.local]
     assert all(isinstance(c, LocalCall) and c.role == Role.PARTITION_LEADER for c in desk.local)
     assert all(isinstance(call, Enlisted) for call in calls)
-    return [(call.answer.transactional_id, call.tag, call.answer.error) for call in calls]
+    return [(call.answer.transactional_id, call.number, call.answer.error) for call in calls]
 
 
 def test_the_first_question_goes_out_and_the_others_wait_for_its_answer(desk: Desk) -> None:
@@ -132,10 +137,10 @@ def test_a_leader_tells_a_batch_apart_from_the_same_one_that_came_before_it() ->
     assert [q.tag for q in questions] == ["", "1"]
     assert not leader.requests, "what goes out is the manager's to say"
     asked = questions[0].message
-    room = refused_partitions(asked.transactions[0], Errors.NETWORK_EXCEPTION)
-    leader.do(pl.on_enlisted(leader.role, room, leader.on, ""))
+    room = answer_of(asked.transactions[0], Errors.NETWORK_EXCEPTION)
+    leader.do(pl.on_enlisted(leader.role, with_tag(room, ""), leader.on))
     assert leader.replies == [], "the first one is given up, the second one waits"
-    yes = refused_partitions(asked.transactions[0], Errors.NONE)
-    leader.do(pl.on_enlisted(leader.role, yes, leader.on, "1"))
+    yes = answer_of(asked.transactions[0], Errors.NONE)
+    leader.do(pl.on_enlisted(leader.role, with_tag(yes, "1"), leader.on))
     assert error_in(leader.last) is Errors.NONE
     assert leader.role.verifying == ()

@@ -98,7 +98,12 @@ def test_the_partitions_that_are_in_the_transaction_are_named_only_where_others_
 ):
     """KIP-890 part 1: TRANSACTION_ABORTABLE is for those that are not in it."""
     request = TxnPartitions("t", 9, 4, ("out-0", "out-1"), verify_only=True)
-    assert answer_add(E.TRANSACTION_ABORTABLE, request, 5, OPEN).results[0].verified == ("out-0",)
+
+    def errors(error: Errors, known: TransactionMetadata | None = OPEN) -> list[Errors]:
+        return [r.error for r in answer_add(error, request, 5, known).results[0].results]
+
+    assert errors(E.TRANSACTION_ABORTABLE) == [E.NONE, E.TRANSACTION_ABORTABLE]
     for error in (E.NONE, E.CONCURRENT_TRANSACTIONS):
-        assert answer_add(error, request, 5, OPEN).results[0].verified == ()
-    assert answer_add(E.INVALID_PRODUCER_ID_MAPPING, request, 5, None).results[0].verified == ()
+        assert errors(error) == [error, error]
+    unmapped = E.INVALID_PRODUCER_ID_MAPPING
+    assert errors(unmapped, None) == [unmapped, unmapped]

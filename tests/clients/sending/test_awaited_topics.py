@@ -27,6 +27,7 @@ from kipviz.messages.logs.producing import PartitionProduceResponse, Produce
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxnResponse,
     EndTxn,
+    PartitionResult,
     TxnPartitionsResult,
 )
 from kipviz.scenarios.applications.programs import GROUP_LOOP, MANY_IN_A_TRANSACTION
@@ -185,12 +186,14 @@ def test_a_batch_that_fails_because_nobody_leads_its_partition_takes_the_topic_o
 
 
 def test_a_missing_partition_is_asked_for_again_whatever_is_wrong_with_the_others():
-    result = TxnPartitionsResult(
-        Errors.TOPIC_AUTHORIZATION_FAILED, "t", 9, 0, ("a-0", "b-0"), (), ("b-0",)
-    )
-    known = AddPartitionsToTxnResponse((result.but(unknown=()),))
-    assert error_of(AddPartitionsToTxnResponse((result,))) is Errors.UNKNOWN_TOPIC_OR_PARTITION
-    assert error_of(known) is Errors.TOPIC_AUTHORIZATION_FAILED
+    def error_beside(other: Errors) -> Errors:
+        forbidden = PartitionResult("a-0", Errors.TOPIC_AUTHORIZATION_FAILED)
+        result = TxnPartitionsResult("t", (forbidden, PartitionResult("b-0", other)))
+        return error_of(AddPartitionsToTxnResponse((result,)))
+
+    unknown = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert error_beside(unknown) is unknown
+    assert error_beside(Errors.OPERATION_NOT_ATTEMPTED) is Errors.TOPIC_AUTHORIZATION_FAILED
 
 
 def test_a_topic_is_asked_for_before_everything_else_and_no_more_when_the_wait_is_over():

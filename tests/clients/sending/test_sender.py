@@ -18,13 +18,17 @@ from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit
 from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
     EndTxn,
     EndTxnResponse,
-    TxnPartitionsResult,
 )
 from kipviz.records.batches import DataRecord
-from tests.clients.parts import change, offsets_response, producer_of, send_offsets
+from tests.clients.parts import (
+    change,
+    offsets_response,
+    partitions_response,
+    producer_of,
+    send_offsets,
+)
 
 S = ProducerState
 RECORD = (DataRecord("A:100", "src-0@100"),)
@@ -100,24 +104,18 @@ def test_a_request_whose_connection_broke_rests_too():
 def test_the_first_partitions_wait_20_ms_for_the_markers_of_the_transaction_before():
     """TransactionManager.AddPartitionsToTxnHandler.maybeOverrideRetryBackoffMs."""
     me, _ = goes_out(writing(backs_off=True, version=1), AddPartitionsToTxn)
-    busy = AddPartitionsToTxnResponse(
-        (TxnPartitionsResult(Errors.CONCURRENT_TRANSACTIONS, "t", 9, 0, ("out-0",)),)
-    )
+    busy = partitions_response(Errors.CONCURRENT_TRANSACTIONS, "out-0")
     refused = clients.on_response(me, busy)
     assert clients.timers(refused) == (ShortSenderBackOff(),)
     assert rest_ms(ShortSenderBackOff(), 100) == 20
     assert rest_ms(ShortSenderBackOff(), 5) == 5, "never longer than retry.backoff.ms"
-    loading = AddPartitionsToTxnResponse(
-        (TxnPartitionsResult(Errors.COORDINATOR_LOAD_IN_PROGRESS, "t", 9, 0, ("out-0",)),)
-    )
+    loading = partitions_response(Errors.COORDINATOR_LOAD_IN_PROGRESS, "out-0")
     assert clients.timers(clients.on_response(me, loading)) == (SenderBackOff(),)
 
 
 def test_further_partitions_wait_as_long_as_everything_else():
     me, _ = goes_out(writing(backs_off=True, version=1, partitions=("out-1",)), AddPartitionsToTxn)
-    busy = AddPartitionsToTxnResponse(
-        (TxnPartitionsResult(Errors.CONCURRENT_TRANSACTIONS, "t", 9, 0, ("out-0",)),)
-    )
+    busy = partitions_response(Errors.CONCURRENT_TRANSACTIONS, "out-0")
     assert clients.timers(clients.on_response(me, busy)) == (SenderBackOff(),)
 
 

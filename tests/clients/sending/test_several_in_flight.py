@@ -23,12 +23,10 @@ from kipviz.messages.logs.producing import (
 )
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
     EndTxn,
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
-    TxnPartitionsResult,
 )
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import (
@@ -36,6 +34,7 @@ from tests.clients.parts import (
     begin_transaction,
     change,
     init_transactions,
+    partitions_response,
     producer_of,
     send_offsets,
 )
@@ -67,9 +66,7 @@ def writing(values: str = "abcde", version: int = 2, **changes: object) -> Produ
         return me
     me, asked = out(me)
     assert isinstance(asked, AddPartitionsToTxn)
-    return clients.on_response(
-        me, AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 9, 4, ("out-0",)),))
-    )
+    return clients.on_response(me, partitions_response(Errors.NONE, "out-0"))
 
 
 def out(me: Producer, broker: int = 1):
@@ -242,9 +239,7 @@ def test_below_version_2_a_batch_waits_until_its_partition_is_added():
     me, asked = out(me)
     assert isinstance(asked, AddPartitionsToTxn)
     assert clients.next_request(me) is None
-    me = clients.on_response(
-        me, AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 9, 0, ("out-0",)),))
-    )
+    me = clients.on_response(me, partitions_response(Errors.NONE, "out-0"))
     request = clients.next_request(me)
     assert (request.spoken, request.correlation_id) == (11, 1)
 

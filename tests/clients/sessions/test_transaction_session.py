@@ -37,13 +37,11 @@ from kipviz.messages.logs.producing import (
 from kipviz.messages.transactions.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
     EndTxn,
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
     TxnPartitions,
-    TxnPartitionsResult,
 )
 from kipviz.scenarios.library import searched_scenario
 from tests.clients.parts import (
@@ -51,6 +49,7 @@ from tests.clients.parts import (
     batch_of,
     change,
     offsets_response,
+    partitions_response,
     producer_of,
     send_offsets,
     session_of,
@@ -565,7 +564,7 @@ def test_below_version_2_a_batch_waits_until_the_session_has_added_its_partition
     for _ in range(2):
         me, _ = step(me)
     assert p.next_request(me.producer) is None
-    done = AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 9, 4, ("out-0",)),))
+    done = partitions_response(Errors.NONE, "out-0")
     request, me = answer_next(me, "app-1/session", done)
     assert request == AddPartitionsToTxn((TxnPartitions("t", 9, 4, ("out-0",)),), version=3)
     assert isinstance(p.next_request(me.producer), Produce)
@@ -579,7 +578,7 @@ def test_below_version_2_a_failed_batch_makes_the_session_bump_its_epoch() -> No
     me = below_2(initialize(*LOOP[:2], on_session(C.COMMIT_TRANSACTION, on_error=4), ABORT))
     for _ in range(2):
         me, _ = step(me)
-    done = AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 9, 4, ("out-0",)),))
+    done = partitions_response(Errors.NONE, "out-0")
     _, me = answer_next(me, "app-1/session", done)
     refused = ProduceResponse((PartitionProduceResponse("out-0", Errors.INVALID_TXN_STATE),))
     _, me = answer_next(me, "app-1/producer", refused)

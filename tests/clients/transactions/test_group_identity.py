@@ -23,16 +23,20 @@ from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, Pr
 from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
     EndTxn,
     EndTxnResponse,
     InitProducerIdResponse,
     TxnPartitions,
-    TxnPartitionsResult,
 )
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.library import searched_scenario
-from tests.clients.parts import begin_transaction, change, classic_member_of, producer_of
+from tests.clients.parts import (
+    begin_transaction,
+    change,
+    classic_member_of,
+    partitions_response,
+    producer_of,
+)
 
 LOOP = searched_scenario("kip-447-first-draft").spec.applications[0].program
 
@@ -142,7 +146,7 @@ def test_a_batch_that_is_on_its_way_is_waited_for_and_one_that_came_back_is_drop
     )
     working = transactional.send(in_transaction, "out-0", (DataRecord("f(a)"),))
     working, _ = transactional.note_sent(working, transactional.next_request(working), 1)
-    added = AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 8, 0, ("out-0",)),))
+    added = partitions_response(Errors.NONE, "out-0")
     working = transactional.on_response(working, added)
     request = transactional.next_request(working)
     assert isinstance(request, Produce)

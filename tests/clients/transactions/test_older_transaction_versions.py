@@ -16,13 +16,11 @@ from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
     AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
     EndTxn,
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
     TxnPartitions,
-    TxnPartitionsResult,
 )
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import (
@@ -30,6 +28,7 @@ from tests.clients.parts import (
     begin_transaction,
     change,
     init_transactions,
+    partitions_response,
     producer_of,
     send_offsets,
 )
@@ -52,9 +51,7 @@ def begin(level=1):
 
 
 def add_response(me, error=Errors.NONE, partitions=("out-0",)):
-    return p.on_response(
-        me, AddPartitionsToTxnResponse((TxnPartitionsResult(error, "t", 9, 0, partitions),))
-    )
+    return p.on_response(me, partitions_response(error, *partitions))
 
 
 def produce_response(me, error=Errors.NONE):

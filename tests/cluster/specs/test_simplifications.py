@@ -27,7 +27,6 @@ from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     InitProducerId,
-    refused_partitions,
 )
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
@@ -35,6 +34,7 @@ from kipviz.scenarios.applications.programs import MANY_IN_A_TRANSACTION
 from kipviz.scenarios.bases import CLUSTERS, process
 from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.script import next_by_itself
+from tests.brokers.coordinator_answers import answer_of
 
 ROWS = {row.field: row for row in CHOSEN}
 POLL = Line("poll", Call.POLL)
@@ -197,7 +197,7 @@ def remembers(simple: bool) -> object:
     batch = Produce("t", (PartitionProduceData("out-0", 9, 0, 0, (DataRecord("r", "src-0@100"),)),))
     assert leader.ask(partition_leader.on_produce, batch) is None
     (asked,) = leader.requests[-1].message.transactions
-    answer = refused_partitions(asked, Errors.NETWORK_EXCEPTION)
+    answer = answer_of(asked, Errors.NETWORK_EXCEPTION)
     leader.do(partition_leader.on_enlisted(leader.role, answer, leader.on))
     return bool(leader.role.verifications)
 

@@ -27,7 +27,7 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitions,
     TxnPartitionsResult,
     refused_partitions,
-    with_error,
+    response_with_error,
 )
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
 from kipviz.scenarios.library import searched_scenario
@@ -92,7 +92,7 @@ def test_a_coordinator_from_before_the_kip_lets_all_of_them_go_on_unverified() -
     on = searched_scenario(NAME).model(design("kafka")).context(world, 3)
     desk = world.roles[3, "kafka_apis", ""]
     asked = (each for q in desk.nodes[0].on_the_way for each in q.message.transactions)
-    answer = with_error(AddPartitionsToTxn(tuple(asked)), Errors.UNSUPPORTED_VERSION)
+    answer = response_with_error(AddPartitionsToTxn(tuple(asked)), Errors.UNSUPPORTED_VERSION)
     done = dispatch.broker_response(
         desk, "B3/add-partitions", Envelope(answer, "kafka_apis", "", "1"), on
     )
@@ -149,7 +149,7 @@ def test_arrows_say_of_how_many_transactions_they_are() -> None:
     assert words == ["add partition", "add partitions · 2 transactions", *["add partition"] * 2]
     first, second = (refused_partitions(each, Errors.NONE) for each in BOTH.transactions)
     assert summary(about(first, second)) == "partitions added · 2 transactions"
-    refused = first.but(error=Errors.NOT_COORDINATOR)
+    refused = refused_partitions(first, Errors.NOT_COORDINATOR)
     assert summary(about(refused, second)) == "1 of 2 transactions rejected"
 
 

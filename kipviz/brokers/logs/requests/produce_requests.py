@@ -29,7 +29,7 @@ from kipviz.brokers.context import (
 )
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import AskedTogether, KafkaApis
-from kipviz.brokers.local_calls import AppendPart, PartVerified
+from kipviz.brokers.local_calls import AppendPart, Enlisted, PartVerified
 from kipviz.brokers.logs import add_to_transaction, partition_leader
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.messages.apis.api import Role
@@ -43,7 +43,6 @@ from kipviz.messages.logs.producing import (
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     TxnPartitions,
-    TxnPartitionsResult,
 )
 
 
@@ -104,12 +103,10 @@ def on_produce(
     )
 
 
-def on_enlisted(
-    me: KafkaApis, answer: TxnPartitionsResult, on: Context, tag: str = ""
-) -> Effects[KafkaApis]:
+def on_enlisted(me: KafkaApis, call: Enlisted, on: Context) -> Effects[KafkaApis]:
     """Let every leader continue with its batch: the coordinator has answered for each partition."""
-    waits = next(each for each in me.asking if each.tag == tag)
-    errors = {p: answer.error_of(p) for p in waits.question}
+    waits = next(each for each in me.asking if each.tag == call.number)
+    errors = {p: call.answer.error_of(p) for p in waits.question}
     calls = (
         LocalCall(
             Role.PARTITION_LEADER, p, PartVerified(waits.reply_to, errors.get(p, Errors.NONE))

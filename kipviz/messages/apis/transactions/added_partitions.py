@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Case, Role
 from kipviz.messages.apis.client_errors import OF_STATE, ClientErrors
-from kipviz.messages.apis.error_places import ErrorPlace, with_errors
+from kipviz.messages.apis.error_places import ErrorPlace
 from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import (
@@ -16,11 +16,14 @@ from kipviz.messages.apis.rights import (
 )
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
 from kipviz.messages.transactions import transactions as model
+from kipviz.messages.transactions.transactions import LAST_OF_A_CLIENT
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.decoding import Incoming
-from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes, topics
 from kipviz.messages.wire.schema import Field, Schema
+from kipviz.records.placement import index_of
 
 ADD_PARTITIONS_TO_TXN_REQUEST = Schema(
     "AddPartitionsToTxnRequest",
@@ -143,7 +146,7 @@ def _add_partitions(m: model.AddPartitionsToTxn, _: Around) -> Struct:
     def topic(name: str, found: tuple[int, ...]) -> Struct:
         return {"Name": name, "Partitions": found}
 
-    if m.version < 4:
+    if m.version <= LAST_OF_A_CLIENT:
         (only,) = m.transactions
         return {
             "V3AndBelowTransactionalId": only.transactional_id,
@@ -193,21 +196,26 @@ def _decode_add_partitions(
 
 def _added_partitions(m: model.AddPartitionsToTxnResponse, around: Around) -> Struct:
     def results(each: model.TxnPartitionsResult) -> Struct | tuple[Struct, ...]:
-        def result(topic: str, found: tuple[int, ...]) -> Struct:
-            errors = ((i, each.error_of(f"{topic}-{i}")) for i in found)
-            said = ({"PartitionIndex": i, "PartitionErrorCode": error} for i, error in errors)
-            return {"Name": topic, "ResultsByPartition": tuple(said)}
+        said = (
+            (
+                result.partition,
+                {
+                    "PartitionIndex": index_of(result.partition),
+                    "PartitionErrorCode": result.error,
+                },
+            )
+            for result in each.results
+        )
+        return topics(said, lambda name, found: {"Name": name, "ResultsByPartition": found})
 
-        return indexes(each.partitions, result)
-
-    if around.version_of(m) < 4:
+    if around.version_of(m) <= LAST_OF_A_CLIENT:
         (only,) = m.results
         return {"ResultsByTopicV3AndBelow": results(only)}
     transactions = (
         {"TransactionalId": each.transactional_id, "TopicResults": results(each)}
         for each in m.results
     )
-    return {"ResultsByTransaction": tuple(transactions)}
+    return {"ErrorCode": m.error, "ResultsByTransaction": tuple(transactions)}
 
 
 def _add_offsets(m: model.AddOffsetsToTxn, _: Around) -> Struct:
@@ -234,8 +242,16 @@ def _added_offsets(m: model.AddOffsetsToTxnResponse, _: Around) -> Struct:
     return {"ErrorCode": m.error}
 
 
-# Versions 0 to 3 are sent by clients, the later ones by brokers.
-LAST_OF_A_CLIENT = 3
+def _deciding_error(m: model.AddPartitionsToTxnResponse) -> Errors:
+    """Return the error of the whole response, else that of the first transaction."""
+    return m.error if m.error or not m.results else m.results[0].error
+
+
+def _with_partition_errors(m: model.AddPartitionsToTxnResponse, error: Errors) -> Message:
+    """Return the response with one error for each partition."""
+    return m.but(results=tuple(model.refused_partitions(each, error) for each in m.results))
+
+
 OF_A_CLIENT = "AddPartitionsToTxn, versions 0-3"
 
 
@@ -254,7 +270,7 @@ APIS = (
         cases=(
             Case(OF_A_CLIENT, lambda m: m.version <= LAST_OF_A_CLIENT, (WRITE_ID, WRITE_ADDED)),
         ),
-        refusal=model.with_error,
+        refusal=model.response_with_error,
         errors=(
             at("ErrorCode", Errors.CLUSTER_AUTHORIZATION_FAILED),
             at(
@@ -290,10 +306,7 @@ APIS = (
             ),
         ),
         topics=lambda m: topics_of(p for each in m.transactions for p in each.partitions),
-        error_place=ErrorPlace(
-            first=lambda m: m.results[0].error,
-            put=lambda m, error: m.but(results=with_errors(m.results, error)),
-        ),
+        error_place=ErrorPlace(first=_deciding_error, put=_with_partition_errors),
         # Other errors of partitions that are not retried are collected, and fail the transaction. Source:
         # TransactionManager.AddPartitionsToTxnHandler.
         client_errors=ClientErrors(
