@@ -292,7 +292,7 @@ class Context(Value, frozen=True):
     """What a handler may read besides its own state; it can change none of it.
 
     `ages` is how many ms ago transactions began, where a timed clock counts that. `now_ms` is the timestamp for
-    records, NO_TIMESTAMP if they carry none.
+    records, NO_TIMESTAMP if they carry none. `client_id` is the client.id in the header of the request that is handled.
     """
 
     broker: int
@@ -305,6 +305,7 @@ class Context(Value, frozen=True):
     now_ms: int = NO_TIMESTAMP
     simplified: SimplifiedConsumers = SimplifiedConsumers()
     controller: Controller = Controller()
+    client_id: str = ""
 
     def began_ms(self, transactional_id: str) -> int:
         """Return how many ms ago a transaction began, or -1 where time is not counted."""

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from kipviz.clauses import Clause
 from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.consumer import Consumer, RegularConsumer, joins_group
+from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.sending import in_flight, producer, sender
@@ -183,6 +184,12 @@ def network_of(me: Client) -> str:
     """Return the client whose connections a client uses: its own, or those that it shares."""
     shared = me.network if isinstance(me, Producer) else ""
     return shared or me.source
+
+
+def client_id_of(me: Client) -> str | None:
+    """Return the client.id that a client is configured with; None stands for the name of its host."""
+    membership = me.membership if isinstance(me, Consumer) else None
+    return membership.client_id if isinstance(membership, ConsumerCoordinator) else None
 
 
 def note_features(me: C, features: Features) -> C:

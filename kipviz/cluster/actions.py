@@ -37,13 +37,14 @@ class Receive(Action, frozen=True):
     """A client outside the model, a real one, sends a request to a broker.
 
     `request` is the message as `core.serialization` encodes it, so that a saved run needs no client.
-    `external_clients.request_of` reads it.
+    `external_clients.request_of` reads it. `client_id` is its client.id, None if that is the name of its host.
     """
 
     KIND: ClassVar[str] = "sender"
     source: str
     broker: int
     request: bytes
+    client_id: str | None = None
 
 
 class Deliver(Action, frozen=True):

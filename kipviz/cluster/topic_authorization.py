@@ -195,7 +195,8 @@ def collect_part(serving: Envelope, answer: Message) -> tuple[Envelope, Message 
         return serving, answer
     before = serving.answers if isinstance(serving, ServedInParts) else ()
     answers, refused = (*before, answer), serving.refused
-    serving = ServedInParts(request, serving.role, serving.shard, serving.tag, refused, answers)
+    to = (serving.role, serving.shard, serving.tag)
+    serving = ServedInParts(request, *to, refused, serving.client_id, answers)
     match request:
         case WriteTxnMarkers():
             return serving, _of_markers(request, answers)

@@ -157,8 +157,8 @@ class Turn:
 
     # -- roles ---------------------------------------------------------------------------------
 
-    def context(self, broker: int) -> Context:
-        """Return what a role on a broker may read."""
+    def context(self, broker: int, client_id: str = "") -> Context:
+        """Return what a role on a broker may read; `client_id` is that of the request which it handles."""
         return Context(
             broker,
             self.image,
@@ -170,6 +170,7 @@ class Turn:
             self.now_ms,
             self._simplified,
             self._controller(),
+            client_id,
         )
 
     def _controller(self) -> Controller:
@@ -274,7 +275,8 @@ class Turn:
         self.connections = self.connections.set(
             place, connection.but(requests=(*connection.requests, envelope), open=True)
         )
-        self.events.append(MessageSent(source, broker, "request", envelope.message))
+        message, client_id = envelope.message, envelope.client_id
+        self.events.append(MessageSent(source, broker, "request", message, client_id))
 
     def _request(self, broker: int, request: Request) -> None:
         source = channel_of(broker, request.channel)
@@ -378,7 +380,9 @@ class Turn:
         if checks:
             self.checks.append(Checked(*key, checks))
         assert role is not None, key  # without it the request was refused
-        self.carry_out(key, dispatch.request(role, message, reply_to, self.context(broker)))
+        client_id = envelope.client_id
+        on = self.context(broker, host_of(source) if client_id is None else client_id)
+        self.carry_out(key, dispatch.request(role, message, reply_to, on))
 
     def _is_broker(self, host: str) -> bool:
         """Return whether a host is a broker's: brokers are super users."""

@@ -45,7 +45,8 @@ class Envelope(Value, frozen=True):
     """A message and its sender: the role, shard and tag that its response goes to.
 
     For a client that uses another client's connections the tag is its own name. `refused` are the topics of a request
-    in progress that its sender may not use.
+    in progress that its sender may not use. `client_id` is the client.id in the header of a request, None if it is the
+    name of the sender's host.
     """
 
     message: Message
@@ -53,6 +54,7 @@ class Envelope(Value, frozen=True):
     shard: str = ""
     tag: Tag = ""
     refused: tuple[str, ...] = ()
+    client_id: str | None = None
 
 
 class ServedInParts(Envelope, frozen=True):

@@ -33,7 +33,7 @@ from kipviz.brokers.settings import BrokerSettings, SimplifiedConsumers
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.cluster.specs.abstraction import SMALL
-from kipviz.cluster.world import BrokerRole
+from kipviz.cluster.world import BrokerRole, host_of
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Value
@@ -146,11 +146,13 @@ class Desk(Generic[R]):
         Args:
             handler: a function of the role's module that takes this request.
             request: the request.
-            source: the client that sends it; by default a new client each time.
+            source: the client that sends it; by default a new client each time. Its client.id is what comes before
+                a slash.
         """
         reply_to = ReplyTo(source or f"client-{next(self._clients)}", self.broker, 0)
         seen = len(self.replies)
-        self.do(handler(self.role, request, reply_to, self.on))
+        on = self.on.but(client_id=host_of(reply_to.source))
+        self.do(handler(self.role, request, reply_to, on))
         answers = [message for to, message in self.replies[seen:] if to == reply_to]
         return answers[-1] if answers else None
 

@@ -26,12 +26,16 @@ NOT_IN_LOG = "the log no longer has it"
 
 
 class MessageSent(Event, frozen=True):
-    """A message was put on a connection. `way` is "request" or "response"."""
+    """A message was put on a connection. `way` is "request" or "response".
+
+    `client_id` is the client.id in a request's header, None if it is the name of the sender's host.
+    """
 
     source: str
     broker: int
     way: str
     message: Message
+    client_id: str | None = None
 
 
 class MessageDelivered(Event, frozen=True):

@@ -220,7 +220,7 @@ class ServedCluster:
         head, start = decode_head(REQUEST_HEADER, header_version(api.request, version), frame)
         said, _ = decode_head(api.request, version, frame, len(start.data))
         caller.client_id = head["ClientId"] or ""
-        asked = api.ask(said, version, caller.client_id, self.desk, caller.broker)
+        asked = api.ask(said, version, self.desk, caller.broker)
         current = Current(api, version, head["CorrelationId"], asked)
         caller.current = current
         if not asked.messages:
@@ -252,7 +252,7 @@ class ServedCluster:
             self._note_request(caller, message)
         current.sent += 1
         try:
-            self.take(receive(caller.source, caller.broker, message))
+            self.take(receive(caller.source, caller.broker, message, caller.client_id))
         except NotEnabled as wrong:
             self.refuse(caller, wrong.why)
         finally:

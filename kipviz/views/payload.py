@@ -234,7 +234,8 @@ class Telling:
                     "lost": None,
                     "tone": tone_of(event.message),
                 }
-                self._sent[name] = (event.message, request, event.source)
+                client_id = event.source if event.client_id is None else event.client_id
+                self._sent[name] = (event.message, request, client_id)
                 place = (event.source, event.broker, event.way)
                 self._wire.setdefault(place, []).append(name)
             elif isinstance(event, MessageDelivered):

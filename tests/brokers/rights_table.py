@@ -176,7 +176,7 @@ REQUESTS: dict[str, Message] = {
         TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),
         ConsumerGroupHeartbeat("g", "m", 1, ("out",)),
         FindCoordinator(TRANSACTION, ("t",)),
-        JoinGroup("g", "m", "c", Subscription(("src",))),
+        JoinGroup("g", "m", Subscription(("src",))),
         SyncGroup("g", 1, "m"),
         Heartbeat("g", 1, "m"),
         LeaveGroup("g", (Leaver("m"),)),

@@ -77,7 +77,6 @@ def decoded(message: Message, data: bytes, around: Around) -> tuple[Message, ...
     names |= {topic_id: topic for topic, topic_id in getattr(message, "topic_ids", ())}
     incoming = Incoming(
         version,
-        getattr(message, "client_id", ""),
         lambda topic_id: names.get(topic_id, ""),
         read_batch,
         getattr(message, "max_records", 0),

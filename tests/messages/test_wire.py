@@ -586,7 +586,7 @@ def test_a_response_has_the_fields_of_its_requests_version() -> None:
         bytes_of(kept, Around(request=InitProducerId("t")))
 
 
-JOIN = JoinGroup("g", "C1.1", "C1", Subscription(("src",), (), 1))
+JOIN = JoinGroup("g", "C1.1", Subscription(("src",), (), 1))
 
 
 def test_what_members_tell_each_other_has_its_places_inside_the_bytes() -> None:

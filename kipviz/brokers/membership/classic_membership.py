@@ -443,7 +443,7 @@ def _first_time(
     Kafka makes the id of the client.id, or the group.instance.id, and a random UUID.
     """
     group = known or ClassicGroup()
-    me, name = make_member_id(me, request.instance_id or request.client_id, on)
+    me, name = make_member_id(me, request.instance_id or on.client_id, on)
     before = classic_group.holder_of(group, request.instance_id)
     if request.needs_member_id:
         answer = JoinGroupResponse(Errors.MEMBER_ID_REQUIRED, name)
@@ -460,7 +460,7 @@ def _first_time(
 def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> RebalanceStep:
     """Add a new member. Source: addMemberThenRebalanceOrCompleteJoin."""
     member = ClassicMember(
-        request.client_id,
+        on.client_id,
         request.subscription,
         joining=reply_to,
         is_new=True,

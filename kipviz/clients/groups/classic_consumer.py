@@ -133,7 +133,7 @@ def _next_to_join(me: ClassicConsumer) -> Message | None:
     mine, reads = me.membership, me.subscription
     if me.polling and mine.state is S.PREPARING_REBALANCE and not me.backing_off:
         subscription = Subscription(reads.topics, reads.owned, mine.generation)
-        joins = (mine.member_id, mine.client_id, subscription, mine.instance_id)
+        joins = (mine.member_id, subscription, mine.instance_id)
         return JoinGroup(me.group_id, *joins, mine.assignors)
     if mine.state is S.COMPLETING_REBALANCE:
         who = (mine.generation, mine.member_id)

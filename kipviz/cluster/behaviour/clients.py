@@ -106,11 +106,9 @@ class Sending(Behaviour[Send]):
         if not known:
             turn.refuse_to_send(action.source, broker, request)
             return
-        turn.put_request(
-            network,
-            broker,
-            Envelope(request, tag=action.source if network != action.source else ""),
-        )
+        asker = action.source if network != action.source else ""
+        envelope = Envelope(request, tag=asker, client_id=kinds.client_id_of(client))
+        turn.put_request(network, broker, envelope)
         if broker not in turn.up:
             turn.lose(network, broker)  # no broker listens there: the connection is refused
 
@@ -156,9 +154,9 @@ class Receiving(Behaviour[Receive]):
         return external_clients.why_not(model.spec, world, action)
 
     def apply(self, turn: Turn, action: Receive) -> None:
-        turn.put_request(
-            action.source, action.broker, Envelope(external_clients.request_of(action))
-        )
+        request = external_clients.request_of(action)
+        envelope = Envelope(request, client_id=action.client_id)
+        turn.put_request(action.source, action.broker, envelope)
 
     def sentence(self, world: World, action: Receive) -> str:
         request = self.name(world, action).parts[1]

@@ -11,7 +11,7 @@ from functools import lru_cache
 from kipviz.cluster.actions import Receive
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.cluster.specs.spec import ClusterSpec
-from kipviz.cluster.world import World, broker_host
+from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.field_types import why_not_as_declared
 from kipviz.core.serialization import NotAValue, deserialize, serialize
 from kipviz.messages.message import Message
@@ -19,15 +19,17 @@ from kipviz.messages.message import Message
 SMALL = 16 * 1024  # bytes of a request that is remembered with what it means
 
 
-def receive(source: str, broker: int, request: Message) -> Receive:
+def receive(source: str, broker: int, request: Message, client_id: str | None = None) -> Receive:
     """Return the action by which a guest's request is sent.
 
     Args:
         source: the connection's name, "client-1/1": a host, a slash, and a name of its own.
         broker: the broker at its other end.
         request: the client's request.
+        client_id: the client.id in its header; None stands for the name of the host.
     """
-    return Receive(source, broker, serialize(request))
+    other = None if client_id == host_of(source) else client_id
+    return Receive(source, broker, serialize(request), other)
 
 
 def request_of(action: Receive) -> Message:

@@ -38,16 +38,14 @@ class Assigned(Value, frozen=True):
 class JoinGroup(Message, frozen=True):
     """A consumer's request to be in the next generation of its group.
 
-    `client_id` is its client.id, which is in the header of the request: a new member's id is made from it.
     `instance_id` is its group.instance.id, "" for none. `protocols` are the assignors that it supports, the preferred
-    one first. `version` is the one that the client speaks.
+    one first. `version` is the one that the client speaks. A new member's id is made from the client.id in the header.
     """
 
     API_KEY: ClassVar[int] = 11
     VERSION: ClassVar[int] = 9
     group_id: str
     member_id: str
-    client_id: str
     subscription: Subscription
     instance_id: str = ""
     protocols: tuple[str, ...] = (RANGE,)

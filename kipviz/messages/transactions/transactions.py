@@ -136,6 +136,7 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
     API_KEY: ClassVar[int] = 24
     VERSION: ClassVar[int] = 5
     IS_RESPONSE: ClassVar[bool] = True
+    IF_USED: ClassVar[tuple[str, ...]] = ("error",)
     results: tuple[TxnPartitionsResult, ...]
     error: Errors = Errors.NONE
 

@@ -37,15 +37,14 @@ def read_no_batch(data: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A request's header and what its receiver knows.
+    """The version of a request, and what its receiver knows.
 
-    `version` and `client_id` are in the header. `name_topic` returns the name of the topic with an id, "" for an
+    `name_topic` returns the name of the topic with an id, "" for an
     unknown id: the message is without that topic. `read_batch` decodes the bytes of one batch, and returns None for
     anything else: the message is without that partition. `max_records` is max.poll.records, which no Fetch has.
     """
 
     version: int
-    client_id: str = ""
     name_topic: Callable[[str], str] = name_no_topic
     read_batch: Callable[[bytes], ProducedBatch | None] = read_no_batch
     max_records: int = MAX_POLL_RECORDS.default

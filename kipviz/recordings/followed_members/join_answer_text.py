@@ -58,8 +58,7 @@ class MemberRequest(Value, frozen=True):
         who = name(self.member_id)
         match self.api:
             case "JOIN_GROUP":
-                about = (self.client_id, self.subscription, self.instance_id)
-                return JoinGroup(self.group_id, who, *about)
+                return JoinGroup(self.group_id, who, self.subscription, self.instance_id)
             case "SYNC_GROUP":
                 given = tuple(each.but(member_id=name(each.member_id)) for each in self.given)
                 return SyncGroup(self.group_id, self.generation, who, given, self.instance_id)
@@ -91,7 +90,7 @@ def parts_of_request(exchange: Exchange) -> Iterator[MemberRequest]:
                 message.group_id,
                 message.member_id,
                 message.instance_id,
-                message.client_id,
+                exchange.client,
                 subscription=message.subscription,
                 named=exchange.response["memberId"],
             )

@@ -273,7 +273,8 @@ class Joining:
             to = ReplyTo(exchange.client, on.broker, number * MOST_MEMBERS + place)
             before = _members(coordinator, group)
             with handling(number):
-                done = HANDLERS[type(message)](coordinator, message, to, on)
+                asked = on.but(client_id=asking.client_id)
+                done = HANDLERS[type(message)](coordinator, message, to, asked)
                 way = self._apply_effects(way, shard, done, on, stored=stored)
             new = [m for m in _members(way.coordinators[shard], group) if m not in before]
             if asking.member_id == NO_MEMBER and new and asking.is_named_well:

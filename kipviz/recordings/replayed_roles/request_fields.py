@@ -68,5 +68,5 @@ def decode_request(exchange: Exchange, names: Names) -> tuple[Message, ...]:
     """
     kind = ROW_OF[exchange.api].request_bytes
     assert kind is not None, f"{exchange.api} has no bytes"
-    incoming = Incoming(exchange.version, exchange.client, lambda it: by_id(str(it), names))
+    incoming = Incoming(exchange.version, lambda it: by_id(str(it), names))
     return kind.decode(fields_in_log(kind.schema.fields, exchange.request), incoming)

@@ -88,15 +88,13 @@ class ServedApi:
         assert self.row.response_bytes is not None
         return self.row.response_bytes.schema
 
-    def ask(
-        self, said: Struct, version: int, client_id: str, desk: ServedDesk, broker: int
-    ) -> TranslatedRequest:
+    def ask(self, said: Struct, version: int, desk: ServedDesk, broker: int) -> TranslatedRequest:
         """Return what a client's request asks of a broker of the model.
 
         Raises:
             Refused, NotModelledError: if Kafka or the model has no answer to it.
         """
-        request = ClientRequest(said, version, client_id, desk, broker)
+        request = ClientRequest(said, version, desk, broker)
         return self.translate(request, self.kind.decode(said, request.incoming))
 
 

@@ -57,14 +57,13 @@ class ServedDesk:
 
 @dataclass(frozen=True)
 class ClientRequest:
-    """A client's request: its fields in Kafka's names, its header's version and client id, and where it is answered.
+    """A client's request: its fields in Kafka's names, its version, and where it is answered.
 
     `broker` is the broker that is asked; `batches` has the batches of a Produce that have been decoded.
     """
 
     said: Struct
     version: int
-    client_id: str
     desk: ServedDesk
     broker: int
     batches: ReadBatches = field(default_factory=ReadBatches)
@@ -72,7 +71,7 @@ class ClientRequest:
     @property
     def incoming(self) -> Incoming:
         """What the decoding needs besides the fields."""
-        return Incoming(self.version, self.client_id, self.desk.name_topic, self.batches.read)
+        return Incoming(self.version, self.desk.name_topic, self.batches.read)
 
 
 @dataclass(frozen=True)

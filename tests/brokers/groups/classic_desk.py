@@ -33,7 +33,7 @@ def group(desk):
 
 
 def ask_to_join(desk, name, client="", subscription=FRESH, source=""):
-    request = JoinGroup("g", name, client or name.partition(".")[0], subscription)
+    request = JoinGroup("g", name, subscription)
     return desk.ask(classic.on_join_group, request, source or f"{client or name}/join")
 
 

@@ -50,7 +50,7 @@ def joins(desk):
 
 
 def joins_classically(desk):
-    asked = JoinGroup("g", "", "c", Subscription(("src",)))
+    asked = JoinGroup("g", "", Subscription(("src",)))
     return getattr(desk.ask(classic.on_join_group, asked, "c/join"), "error", E.NONE)
 
 

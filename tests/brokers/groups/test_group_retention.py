@@ -140,8 +140,9 @@ def test_the_members_of_a_group_that_is_made_again_have_names_that_nobody_had():
     desk = desk_of(classic_groups=Table.of(), offsets=Table.of())
 
     def asks():
-        request = JoinGroup("g", "", "C1", Subscription(("src",)))
-        made = classic_membership.on_join_group(desk.role, request, ReplyTo("x", 1, 0), desk.on)
+        request = JoinGroup("g", "", Subscription(("src",)))
+        on = desk.on.but(client_id="C1")
+        made = classic_membership.on_join_group(desk.role, request, ReplyTo("x", 1, 0), on)
         desk.do(made)
         return made.replies[0].message.member_id
 

@@ -55,7 +55,7 @@ def test_a_full_classic_group_takes_nobody_in_also_nobody_who_was_in_it_in_anoth
 
 def test_a_static_member_that_is_started_again_has_no_place_in_a_full_group(desk):
     desk.settings = desk.settings.but(group_max_size=1)
-    static = JoinGroup("g", "", "A", FRESH, "node-1")
+    static = JoinGroup("g", "", FRESH, "node-1")
     desk.ask(classic.on_join_group, static, "A/join")
     over(desk)
     again = desk.ask(classic.on_join_group, static, "A/again")

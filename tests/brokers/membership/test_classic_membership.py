@@ -69,9 +69,9 @@ def test_a_name_is_given_out_once_also_by_the_next_coordinator(desk):
     moved = on.image.but(leaders=leaders.set(HERE, leaders[HERE].but(epoch=3)))
     later = classic.on_join_group(
         GroupCoordinator(HERE),
-        JoinGroup("g", "", "C1", FRESH),
+        JoinGroup("g", "", FRESH),
         ReplyTo("x", 1, 0),
-        on.but(image=moved),
+        on.but(image=moved, client_id="C1"),
     )
     assert later.replies[0].message.member_id == "C1.3.1"
 

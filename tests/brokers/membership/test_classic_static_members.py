@@ -31,7 +31,7 @@ def desk():
 
 
 def join_as(desk, instance_id, name="", source="", subscription=FRESH):
-    request = JoinGroup("g", name, "C", subscription, instance_id)
+    request = JoinGroup("g", name, subscription, instance_id)
     return desk.ask(classic.on_join_group, request, source or f"{instance_id}/join")
 
 

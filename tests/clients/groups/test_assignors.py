@@ -141,14 +141,14 @@ def test_who_knows_no_assignor_that_all_know_is_not_let_in(
 ) -> None:
     role = GroupCoordinator(HERE, classic_groups=Table.of({"g": group_of(STICKY)}))
     desk = Desk(gc, role, leaders={HERE: 1})
-    request = JoinGroup("g", "", "C", Subscription(("p",)), protocols=asks)
+    request = JoinGroup("g", "", Subscription(("p",)), protocols=asks)
     assert desk.ask(classic.on_join_group, request).error is error
 
 
 def test_the_assignor_of_a_generation_is_told_and_stays_in_the_log() -> None:
     desk = Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1})
     desk.settings = desk.settings.but(initial_rebalance_delay_ms=0)
-    join = JoinGroup("g", "", "C", Subscription(("p",)), protocols=STICKY)
+    join = JoinGroup("g", "", Subscription(("p",)), protocols=STICKY)
     named: Any = desk.ask(classic.on_join_group, join)
     joined: Any = desk.ask(classic.on_join_group, join.but(member_id=named.member_id))
     assert joined.protocol == COOPERATIVE_STICKY

@@ -90,9 +90,9 @@ def hear_heartbeat(me, error):
 
 def test_the_first_poll_asks_for_a_name_and_comes_again_with_it():
     me, request = send(kafka_consumer.poll(fresh()))
-    assert request == JoinGroup("g", "", "C1", OUTSIDE)
+    assert request == JoinGroup("g", "", OUTSIDE)
     me = kafka_consumer.on_response(me, JoinGroupResponse(E.MEMBER_ID_REQUIRED, "C1.1"))
-    assert send(me)[1] == JoinGroup("g", "C1.1", "C1", OUTSIDE)
+    assert send(me)[1] == JoinGroup("g", "C1.1", OUTSIDE)
 
 
 def test_the_leader_brings_the_assignment_and_a_follower_brings_none():
@@ -148,7 +148,7 @@ def test_everything_is_given_up_before_joining_again():
     assert kafka_consumer.next_request(me) is None
     me = kafka_consumer.poll(me)
     assert (me.state, me.owned, len(me.subscription.positions)) == (S.PREPARING_REBALANCE, (), 0)
-    again = JoinGroup("g", "C1.1", "C1", Subscription(("src",), generation=1))
+    again = JoinGroup("g", "C1.1", Subscription(("src",), generation=1))
     assert kafka_consumer.next_request(me) == again
 
 
@@ -163,7 +163,7 @@ def test_who_is_out_forgets_its_generation_and_maybe_its_name_but_not_the_metada
     me = hear_heartbeat(back(stable()), error)
     assert (me.state, me.member_epoch, me.member_id) == (S.UNJOINED, -1, name)
     assert me.membership.metadata == ("C1.1", 1)
-    assert send(kafka_consumer.poll(me))[1] == JoinGroup("g", name, "C1", OUTSIDE)
+    assert send(kafka_consumer.poll(me))[1] == JoinGroup("g", name, OUTSIDE)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_who_is_told_in_its_join_that_nobody_knows_it_forgets_its_name_and_asks_
     assert request.member_id == "C1.1"
     me = kafka_consumer.on_response(me, JoinGroupResponse(E.UNKNOWN_MEMBER_ID, "C1.1"))
     me, request = send(me)
-    assert request == JoinGroup("g", "", "C1", OUTSIDE)
+    assert request == JoinGroup("g", "", OUTSIDE)
     assert me.error == ""
 
 

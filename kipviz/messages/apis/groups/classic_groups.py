@@ -225,7 +225,6 @@ def _decode_join(fields: Struct, incoming: Incoming) -> tuple[model.JoinGroup, .
     message = model.JoinGroup(
         fields["GroupId"],
         fields["MemberId"],
-        incoming.client_id,
         subscription,
         _decode_instance(fields),
         tuple(each["Name"] for each in protocols),
