@@ -28,6 +28,7 @@ from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.messages.cluster.features import Features
+from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
 from kipviz.records.batches import NO_TIMESTAMP
 
@@ -56,7 +57,8 @@ class ClientKind(Generic[C]):
     `next_request` returns the request that its network thread would send next, `note_sent` notes that a request is in flight and
     returns it as it is sent to that broker. `next_broker` is there if the kind has requests that are for a certain broker,
     whatever they contain. `restart` returns the client in its process's next life: it remembers nothing
-    but names. `on_response_at` is there if the kind compares times in responses with its clock. Only some kinds heed feature levels (`note_features`) or have timers; `running` are the timers that run, if they
+    but names. `on_response_at` is there if the kind compares times in responses with its clock, `on_response_to` if it has several
+    requests in flight, which correlation ids distinguish. Only some kinds heed feature levels (`note_features`) or have timers; `running` are the timers that run, if they
     are others than those that are set.
     """
 
@@ -64,6 +66,7 @@ class ClientKind(Generic[C]):
     sent: Callable[[C, Message, int], tuple[C, Message]]
     on_response: Callable[[C, Message], C]
     on_response_at: Callable[[C, Message, int], C] | None = None
+    on_response_to: Callable[[C, Message, int], C] | None = None
     on_disconnected: Callable[[C, int], C]
     restarted: Callable[[C, int], C]
     at_clock: Callable[[C, Message, int], Message] | None = None
@@ -79,6 +82,7 @@ KINDS: dict[type, ClientKind[Any]] = {
         next_request=producer.next_request,
         sent=producer.note_sent,
         on_response=producer.on_response,
+        on_response_to=producer.on_response,
         on_disconnected=producer.on_disconnected,
         restarted=producer.restart,
         connected=producer.note_features,
@@ -192,17 +196,29 @@ def client_id_of(me: Client) -> str | None:
     return membership.client_id if isinstance(membership, ConsumerCoordinator) else None
 
 
+def correlation_id_of(me: Client, request: Message) -> int:
+    """Return the correlation id of a client's next request; 0 if nothing else of it can be in flight.
+
+    Only a producer has several requests in flight on one connection, and must match their responses.
+    """
+    if isinstance(me, Producer) and isinstance(request, Produce):
+        return in_flight.correlation_id_of(me, request)
+    return 0
+
+
 def note_features(me: C, features: Features) -> C:
     """Pass the features of a new connection to a client; most kinds ignore them."""
     take = _kind_of(me).connected
     return me if take is None else take(me, features)
 
 
-def on_response(me: C, message: Message, now_ms: int = NO_TIMESTAMP) -> C:
-    """Let a client handle a response; `now_ms` is the time by its clock."""
+def on_response(me: C, message: Message, now_ms: int = NO_TIMESTAMP, correlation_id: int = 0) -> C:
+    """Let a client handle the response to the request with a correlation id; `now_ms` is the time by its clock."""
     kind = _kind_of(me)
     if kind.on_response_at is not None:
         return kind.on_response_at(me, message, now_ms)
+    if kind.on_response_to is not None:
+        return kind.on_response_to(me, message, correlation_id)
     return kind.on_response(me, message)
 
 

@@ -539,12 +539,16 @@ def request_lost(
 
 
 def client_response(
-    me: Application, source: str, message: Message, now_ms: int = NO_TIMESTAMP
+    me: Application,
+    source: str,
+    message: Message,
+    now_ms: int = NO_TIMESTAMP,
+    correlation_id: int = 0,
 ) -> Application:
-    """Pass a response to the client that sent the request; `now_ms` is the time by its clock."""
+    """Pass a response to the client that sent the request with its correlation id; `now_ms` is the client's time."""
     client = me.client_at(source)
     assert client is not None, f"{me.name} has no client {source}"
-    return me.with_client(kinds.on_response(client, message, now_ms))
+    return me.with_client(kinds.on_response(client, message, now_ms, correlation_id))
 
 
 def client_disconnected(me: Application, source: str, broker: int) -> Application:

@@ -195,8 +195,11 @@ def collect_part(serving: Envelope, answer: Message) -> tuple[Envelope, Message 
         return serving, answer
     before = serving.answers if isinstance(serving, ServedInParts) else ()
     answers, refused = (*before, answer), serving.refused
-    to = (serving.role, serving.shard, serving.tag)
-    serving = ServedInParts(request, *to, refused, serving.client_id, answers)
+    to, header = (
+        (serving.role, serving.shard, serving.tag),
+        (serving.client_id, serving.correlation_id),
+    )
+    serving = ServedInParts(request, *to, refused, *header, answers)
     match request:
         case WriteTxnMarkers():
             return serving, _of_markers(request, answers)
@@ -237,7 +240,7 @@ def _of_batches(
     """Return the response with the results of all authorized batches, in the request's order, once all are there."""
     found = (r for each in _all_of(ProduceResponse, answers) for r in each.partition_responses)
     results = _order_results(_list_partitions(request.partition_data), tuple(found), refused)
-    return None if results is None else ProduceResponse(results, request.correlation_id)
+    return None if results is None else ProduceResponse(results)
 
 
 def _of_fetched(

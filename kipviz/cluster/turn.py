@@ -275,8 +275,8 @@ class Turn:
         self.connections = self.connections.set(
             place, connection.but(requests=(*connection.requests, envelope), open=True)
         )
-        message, client_id = envelope.message, envelope.client_id
-        self.events.append(MessageSent(source, broker, "request", message, client_id))
+        header = (envelope.client_id, envelope.correlation_id)
+        self.events.append(MessageSent(source, broker, "request", envelope.message, *header))
 
     def _request(self, broker: int, request: Request) -> None:
         source = channel_of(broker, request.channel)
@@ -319,12 +319,15 @@ class Turn:
         if isinstance(serving.message, Produce) and serving.message.acks == ACKS_NONE:
             self._end_silently(to, message)
             return
-        answer = Envelope(message, serving.role, serving.shard, serving.tag)
+        number = serving.correlation_id
+        answer = Envelope(message, serving.role, serving.shard, serving.tag, correlation_id=number)
         self.connections = self.connections.set(
             (to.source, to.broker),
             connection.but(serving=None, responses=(*connection.responses, answer)),
         )
-        self.events.append(MessageSent(to.source, to.broker, "response", message))
+        self.events.append(
+            MessageSent(to.source, to.broker, "response", message, correlation_id=number)
+        )
 
     def _end_silently(self, to: ReplyTo, result: Message) -> None:
         """End a Produce with acks=0: no response is sent, and after an error the broker closes the connection.
@@ -388,7 +391,9 @@ class Turn:
         """Return whether a host is a broker's: brokers are super users."""
         return host in _hosts(self.spec.brokers)
 
-    def refuse_to_send(self, source: str, broker: int, request: Message) -> None:
+    def refuse_to_send(
+        self, source: str, broker: int, request: Message, correlation_id: int
+    ) -> None:
         """Pass to a client the error of a request that the broker's ApiVersions does not name.
 
         Source: NetworkClient.doSend, which returns a version mismatch itself.
@@ -396,7 +401,9 @@ class Turn:
         self.events.append(NotSent(source, broker, request))
         answer = reject_request(request, Errors.UNSUPPORTED_VERSION)
         name = host_of(source)
-        app = dispatch.client_response(self.applications[name], source, answer)
+        app = dispatch.client_response(
+            self.applications[name], source, answer, correlation_id=correlation_id
+        )
         self.applications = self.applications.set(name, settling.settle(app, self.client_rules))
 
     def deliver_response(self, source: str, broker: int) -> None:
@@ -412,7 +419,9 @@ class Turn:
         application = self.applications.get(host)
         if application is not None:
             asker = str(envelope.tag) or source
-            told = dispatch.client_response(application, asker, envelope.message, self.now_ms)
+            told = dispatch.client_response(
+                application, asker, envelope.message, self.now_ms, envelope.correlation_id
+            )
             self.settle(told)
             return
         if not self._is_broker(host):

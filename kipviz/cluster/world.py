@@ -1,6 +1,6 @@
 """The world: everything that exists, at one moment, as one immutable value.
 
-It contains no dice, no correlation ids and no ledgers, because these would keep two equal situations apart. Times are
+It contains no dice, no counts of requests and no ledgers, because these would keep two equal situations apart. Times are
 absolute only if records carry them, and a search sets the clock back (see `record_timestamps`).
 """
 
@@ -45,8 +45,9 @@ class Envelope(Value, frozen=True):
     """A message and its sender: the role, shard and tag that its response goes to.
 
     For a client that uses another client's connections the tag is its own name. `refused` are the topics of a request
-    in progress that its sender may not use. `client_id` is the client.id in the header of a request, None if it is the
-    name of the sender's host.
+    in progress that its sender may not use. `client_id` and `correlation_id` are in the header: the client.id of a
+    request, None if it is the name of the sender's host; and the number by which a sender that may have several requests
+    in flight on a connection matches a response, 0 for any other one.
     """
 
     message: Message
@@ -55,6 +56,7 @@ class Envelope(Value, frozen=True):
     tag: Tag = ""
     refused: tuple[str, ...] = ()
     client_id: str | None = None
+    correlation_id: int = 0
 
 
 class ServedInParts(Envelope, frozen=True):
@@ -67,7 +69,7 @@ class Connection(Part, frozen=True):
     """One TCP connection from a client, or from one of a broker's clients, to a broker.
 
     A broker reads the next request of a connection only after it has answered the one before (`serving`), so responses
-    come in order and need no numbers. `incarnation` distinguishes a response for a broken connection from one for the
+    come in order. `incarnation` distinguishes a response for a broken connection from one for the
     connection that replaced it. An abandoned connection (`left`) stays under a name of its own until the broker has
     read its requests; a response on it goes nowhere.
     """

@@ -28,7 +28,8 @@ NOT_IN_LOG = "the log no longer has it"
 class MessageSent(Event, frozen=True):
     """A message was put on a connection. `way` is "request" or "response".
 
-    `client_id` is the client.id in a request's header, None if it is the name of the sender's host.
+    `client_id` is the client.id in a request's header, None if it is the name of the sender's host; `correlation_id` is
+    in both headers, 0 if the sender has no other request in flight.
     """
 
     source: str
@@ -36,6 +37,7 @@ class MessageSent(Event, frozen=True):
     way: str
     message: Message
     client_id: str | None = None
+    correlation_id: int = 0
 
 
 class MessageDelivered(Event, frozen=True):

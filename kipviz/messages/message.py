@@ -39,8 +39,8 @@ class Message(Value, frozen=True):
         return max(given, default=0)
 
     def list_fields(self, version: int) -> tuple[str, ...]:
-        """Return the names of the fields that a version has; those of the header, or `IF_USED`, only if they have a value."""
-        quiet = ("correlation_id", *self.IF_USED)
+        """Return the names of the fields that a version has; those of `IF_USED` only if they have a value."""
+        quiet = self.IF_USED
         later = tuple(field for field, since in self.SINCE if version < since)
         return tuple(
             f

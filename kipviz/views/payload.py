@@ -106,7 +106,7 @@ class Telling:
         self.choices: list[ChoicesPart] = []
         self.moments: list[MomentPart] = []
         self._wire: dict[tuple[str, int, str], list[str]] = {}
-        self._sent: dict[str, tuple[Message, Message | None, str]] = {}
+        self._sent: dict[str, tuple[Message, Message | None, str, int]] = {}
         self._serving: dict[tuple[str, int], Message] = {}
         self._count = 0
         self._watched: tuple[Any, ...] = ()
@@ -235,7 +235,8 @@ class Telling:
                     "tone": tone_of(event.message),
                 }
                 client_id = event.source if event.client_id is None else event.client_id
-                self._sent[name] = (event.message, request, client_id)
+                header = (client_id, event.correlation_id)
+                self._sent[name] = (event.message, request, *header)
                 place = (event.source, event.broker, event.way)
                 self._wire.setdefault(place, []).append(name)
             elif isinstance(event, MessageDelivered):

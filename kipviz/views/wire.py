@@ -66,9 +66,12 @@ class Wire:
         self._kinds: dict[str, Part] = {}
         self._shapes: dict[str, Part] = {}
 
-    def tell(self, message: Message, request: Message | None, client: str) -> list[str]:
-        """Return the name of a message's shape and its bytes in hex digits."""
-        kind, around = type(message), Around(self._topic_ids, request, client)
+    def tell(
+        self, message: Message, request: Message | None, client: str, correlation_id: int
+    ) -> list[str]:
+        """Return the name of a message's shape and its bytes in hex digits; the last two are in its header."""
+        kind = type(message)
+        around = Around(self._topic_ids, request, client, correlation_id)
         version = around.version_of(message)
         name = kind.__name__ if version == kind.VERSION else f"{kind.__name__} {version}"
         written = bytes_of(message, around)

@@ -34,9 +34,8 @@ def as_encoded(message: Message, around: Around) -> Message:
     """The message as its bytes have it: what Kafka has in no field of the request is left out."""
     match message:
         case Produce():
-            # The number is the header's, which a connection counts. Records are encoded without their headers.
-            plain = message.but(correlation_id=0)
-            return plain.but(partition_data=tuple(map(_without_headers, plain.partition_data)))
+            # Records are encoded without their headers.
+            return message.but(partition_data=tuple(map(_without_headers, message.partition_data)))
         case InitProducerIdOfGroup():
             # The draft has no fields for what Kafka's request has in later versions.
             later = {"enable_2pc": False, "keep_prepared_txn": False, "heartbeat_interval_ms": 0}

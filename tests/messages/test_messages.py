@@ -13,7 +13,6 @@ from kipviz.messages.apis.catalogue import API_OF, APIS
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.cluster.topic_creation import CreateTopics
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.logs import producing
 from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
@@ -123,10 +122,3 @@ def test_runs_of_offsets_become_batches_and_batches_give_back_the_offsets():
     mixed = batches_of_each(((1, accept), (2, reject), (3, reject)))
     assert mixed == (AcknowledgementBatch(1, 1, accept), AcknowledgementBatch(2, 3, reject))
     assert offsets_of(mixed) == (1, 2, 3)
-
-
-def test_the_number_of_a_request_is_told_only_where_its_sender_counts() -> None:
-    answer = producing.ProduceResponse((producing.PartitionProduceResponse("out-0", Errors.NONE),))
-    told = answer.list_fields(answer.spoken)
-    assert "correlation_id" not in told
-    assert answer.but(correlation_id=7).list_fields(answer.spoken) == (*told, "correlation_id")

@@ -403,7 +403,7 @@ def _append(
         base_offset, appends = batch.base_offset, True
         me = _drop_verification(me, batch) if batch.transactional else me
     result = PartitionProduceResponse(me.shard, Errors.NONE, base_offset)
-    answer = ProduceResponse((result,), request.correlation_id)
+    answer = ProduceResponse((result,))
     last, reply = base_offset + len(batch.records) - 1, Reply(reply_to, answer)
     if waits and last >= log.high_watermark:
         me = me.but(waiting=(*me.waiting, WaitingForReplicas(last, reply)))
@@ -498,5 +498,5 @@ def _reject(
     error = error_of(checks)
     checks = add_translation(checks, "error to a producer", None, means.get(error, error))
     result = PartitionProduceResponse(me.shard, error_of(checks))
-    answer = ProduceResponse((result,), request.correlation_id)
+    answer = ProduceResponse((result,))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

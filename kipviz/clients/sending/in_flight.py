@@ -113,10 +113,21 @@ def data_of(me: Producer, batch: OutgoingBatch) -> PartitionProduceData:
     return PartitionProduceData(batch.partition, *identity, batch.base_sequence, batch.records)
 
 
+def correlation_id_of(me: Producer, request: Produce) -> int:
+    """Return the correlation id of the next Produce request: the serial number of its first batch.
+
+    A client of Kafka counts its requests (NetworkClient.nextCorrelationId); here a count would keep equal states apart.
+    """
+    batch = _next_of(me, request.partition_data[0].partition)
+    assert batch is not None, request
+    return batch.serial
+
+
 def put_on_wire(me: P, request: Produce, broker: int) -> P:
     """Note that the next batch of each partition of a request is in flight, under its correlation id."""
+    number = correlation_id_of(me, request)
     for batch in request.partition_data:
-        me = _put_on_wire(me, batch.partition, broker, request.correlation_id)
+        me = _put_on_wire(me, batch.partition, broker, number)
     return me
 
 

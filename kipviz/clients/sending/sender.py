@@ -83,7 +83,7 @@ def _next_produce(me: Producer) -> Produce | None:
         return None
     version = 13 if manager.implicit else LAST_PRODUCE
     data = tuple(in_flight.data_of(me, batch) for batch in found)
-    return Produce(manager.transactional_id, data, version, found[0].serial)
+    return Produce(manager.transactional_id, data, version)
 
 
 def note_sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
@@ -98,14 +98,14 @@ def note_sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
 # -- what comes back ------------------------------------------------------------------------------
 
 
-def on_response(me: P, message: Message) -> P:
-    """Handle a response: continue, retry, or enter an error state.
+def on_response(me: P, message: Message, correlation_id: int = 0) -> P:
+    """Handle the response to the request with a correlation id: continue, retry, or enter an error state.
 
     Clause: KIP-98 "Producer"; TransactionManager.handleCompletedBatch, handleFailedBatch.
     """
     if isinstance(message, ProduceResponse):
         for result in message.partition_responses:
-            me = _on_produced(me, result, message.correlation_id)
+            me = _on_produced(me, result, correlation_id)
     elif me.is_transactional:
         me = _on_answer(me, message)
     else:

@@ -100,14 +100,16 @@ class Sending(Behaviour[Send]):
         binary = turn.image.release_of(broker)
         known = knows(binary, request)
         request = kinds.at_clock(client, lower_version(binary, request), turn.now_ms)
+        number = kinds.correlation_id_of(client, request)
         sender, request = kinds.note_sent(client, request, broker)
         app = settling.settle(app.with_client(sender), turn.client_rules)
         turn.applications = turn.applications.set(name, app)
         if not known:
-            turn.refuse_to_send(action.source, broker, request)
+            turn.refuse_to_send(action.source, broker, request, number)
             return
         asker = action.source if network != action.source else ""
-        envelope = Envelope(request, tag=asker, client_id=kinds.client_id_of(client))
+        named = kinds.client_id_of(client)
+        envelope = Envelope(request, tag=asker, client_id=named, correlation_id=number)
         turn.put_request(network, broker, envelope)
         if broker not in turn.up:
             turn.lose(network, broker)  # no broker listens there: the connection is refused

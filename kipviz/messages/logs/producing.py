@@ -36,8 +36,7 @@ class Produce(Message, frozen=True):
     them, 0 never. The model's own clients send -1.
 
     From version 12 on the leader adds its partition to the transaction (transaction version 2); up to version 11 the
-    client has done so, and the leader may verify that (KIP-890 part 1). `correlation_id` is that of the request's
-    header; 0 if its sender does not need one to match the response. NOT MODELLED: topic ids instead of names.
+    client has done so, and the leader may verify that (KIP-890 part 1). NOT MODELLED: topic ids instead of names.
     """
 
     API_KEY: ClassVar[int] = 0
@@ -45,7 +44,6 @@ class Produce(Message, frozen=True):
     transactional_id: str
     partition_data: tuple[PartitionProduceData, ...]
     version: int = 13
-    correlation_id: int = 0
     acks: int = ACKS_ALL
 
     def list_fields(self, version: int) -> tuple[str, ...]:
@@ -67,16 +65,12 @@ class PartitionProduceResponse(Value, frozen=True):
 
 
 class ProduceResponse(Message, frozen=True):
-    """The result for each partition of a Produce request.
-
-    `correlation_id` is that of the header, which repeats the request's.
-    """
+    """The result for each partition of a Produce request."""
 
     API_KEY: ClassVar[int] = 0
     VERSION: ClassVar[int] = 13
     IS_RESPONSE: ClassVar[bool] = True
     partition_responses: tuple[PartitionProduceResponse, ...]
-    correlation_id: int = 0
 
 
 class FetchPartition(Value, frozen=True):

@@ -45,7 +45,7 @@ RESPONSE_HEADER = Schema("ResponseHeader", -1, "0-1", "1+", (Field("CorrelationI
 KINDS: dict[type[Message], Kind[Message]] = dict(pair for api in APIS for pair in api.kinds())
 
 # Header fields that are not modelled, and the sources of their values.
-COUNTED = "0; a client counts its requests"
+COUNTED = "0 if only one request is in flight; a client counts its requests"
 NAMED = "the connection's name"
 
 
@@ -62,6 +62,9 @@ def bytes_of(message: Message, around: Around) -> Encoded:
     values: Struct = {}
     if header is REQUEST_HEADER:
         values = {"RequestApiKey": message.API_KEY, "RequestApiVersion": version}
+    number = around.correlation_id
+    if number:
+        values = {**values, "CorrelationId": number}
     client = {"RequestHeader.ClientId": around.client_id}
     return encode_frame(encode(header, header_version(kind.schema, version), values, client), body)
 

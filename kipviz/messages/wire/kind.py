@@ -22,12 +22,13 @@ class Around(Value, frozen=True):
     """What the encoding of a message needs besides the message.
 
     `topic_ids` are (topic, id); a topic without one gets the id of zeros. `request` is the request of a response, None
-    if it is unknown. `client_id` names the connection.
+    if it is unknown. `client_id` and `correlation_id` are in the header.
     """
 
     topic_ids: tuple[tuple[str, str], ...] = ()
     request: Message | None = None
     client_id: str = ""
+    correlation_id: int = 0
 
     def topic_id(self, topic: str) -> str:
         """Return the id of a topic."""

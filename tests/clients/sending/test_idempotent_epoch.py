@@ -55,7 +55,7 @@ def answer(
     flying = (b for b in me.accumulator.batches if b.partition == partition and b.broker >= 0)
     number = next((b.request for b in flying if b.base_sequence == sequence), -1)
     return clients.on_response(
-        me, ProduceResponse((PartitionProduceResponse(partition, error),), number)
+        me, ProduceResponse((PartitionProduceResponse(partition, error),)), number
     )
 
 

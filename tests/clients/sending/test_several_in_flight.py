@@ -93,7 +93,7 @@ def list_sequences(request: Produce):
 
 def answer(me: Producer, serial: int, error: Errors = Errors.NONE) -> Producer:
     return clients.on_response(
-        me, ProduceResponse((PartitionProduceResponse("out-0", error),), serial)
+        me, ProduceResponse((PartitionProduceResponse("out-0", error),)), serial
     )
 
 
@@ -241,7 +241,7 @@ def test_below_version_2_a_batch_waits_until_its_partition_is_added():
     assert clients.next_request(me) is None
     me = clients.on_response(me, partitions_response(Errors.NONE, "out-0"))
     request = clients.next_request(me)
-    assert (request.spoken, request.correlation_id) == (11, 1)
+    assert (request.spoken, kinds.correlation_id_of(me, request)) == (11, 1)
 
 
 def test_the_next_life_has_the_name_and_the_settings_and_nothing_else():
@@ -351,6 +351,7 @@ def test_equal_situations_have_equal_numbers():
 
 def test_the_batches_of_several_partitions_go_in_one_request_and_have_an_answer_each():
     me = clients.send(writing("ab", max_in_flight=2), "out-1", (DataRecord("x"),))
+    number = kinds.correlation_id_of(me, clients.next_request(me))
     me, request = out(me)
     assert list_sequences(request) == [("out-0", 0), ("out-1", 0)]
     assert kinds.has_room(me, 1), "two batches, one request"
@@ -361,14 +362,14 @@ def test_the_batches_of_several_partitions_go_in_one_request_and_have_an_answer_
         PartitionProduceResponse("out-0", Errors.NONE, 0),
         PartitionProduceResponse("out-1", RETRY),
     )
-    me = clients.on_response(me, ProduceResponse(results, request.correlation_id))
+    me = clients.on_response(me, ProduceResponse(results), number)
     assert [(b.records[0].value, b.broker) for b in me.accumulator.batches] == [("b", 1), ("x", -1)]
+    number = kinds.correlation_id_of(me, clients.next_request(me))
     me, again = out(me)
     assert list_sequences(again) == [("out-1", 0)]
-    alone = ProduceResponse(
-        (PartitionProduceResponse("out-1", Errors.NONE, 0),), again.correlation_id
-    )
-    assert [b.records[0].value for b in clients.on_response(me, alone).accumulator.batches] == ["b"]
+    alone = ProduceResponse((PartitionProduceResponse("out-1", Errors.NONE, 0),))
+    me = clients.on_response(me, alone, number)
+    assert [b.records[0].value for b in me.accumulator.batches] == ["b"]
 
 
 def test_a_lost_request_loses_the_batches_of_all_its_partitions():

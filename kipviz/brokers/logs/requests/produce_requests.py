@@ -69,7 +69,7 @@ def on_produce(
         made += (report_value("partition", batch.partition), *checks)
         if error is not Errors.NONE:
             result = PartitionProduceResponse(batch.partition, error)
-            refused.append(Reply(reply_to, ProduceResponse((result,), request.correlation_id)))
+            refused.append(Reply(reply_to, ProduceResponse((result,))))
             continue
         mine.append(batch)
         log = on.log(batch.partition)

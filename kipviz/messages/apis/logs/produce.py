@@ -172,7 +172,7 @@ OF_A_PLAIN_ONE = "Produce, no transactional id"
 def refused_in_each(request: model.Produce, error: Errors) -> model.ProduceResponse:
     """Return the response to a Produce request that has an error for each of its partitions."""
     results = (model.PartitionProduceResponse(p.partition, error) for p in request.partition_data)
-    return model.ProduceResponse(tuple(results), request.correlation_id)
+    return model.ProduceResponse(tuple(results))
 
 
 APIS = (
