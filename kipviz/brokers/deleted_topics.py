@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.brokers.checks import Check, compare, in_order
+from kipviz.brokers.checks import Check, Checks, compare, in_order
 from kipviz.brokers.context import Context, Image
 from kipviz.brokers.groups import offset_topics
 from kipviz.brokers.rules import BrokerRules
@@ -155,6 +155,21 @@ def not_added(asked: TxnPartitions, image: Image) -> TxnPartitionsResult | None:
         *(PartitionResult(p, Errors.OPERATION_NOT_ATTEMPTED) for p in others),
     )
     return TxnPartitionsResult(asked.transactional_id, results)
+
+
+def kept_out_checks(result: TxnPartitionsResult) -> Checks:
+    """Return the checks of the partitions that are not added besides those whose error decides; they come before its check.
+
+    A missing partition beside an unauthorized one has an error of its own; the others were not attempted.
+    """
+    made: list[Check] = []
+    for each in result.results:
+        if each.error is Errors.OPERATION_NOT_ATTEMPTED:
+            made.append(Check("every other partition allowed and there", None, False, each.error))
+            break
+        if each.error is not result.error:
+            made.append(Check("partition there", each.partition, False, each.error))
+    return tuple(made)
 
 
 def _by_id(message: Message) -> bool:

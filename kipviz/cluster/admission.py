@@ -75,7 +75,8 @@ def admit(
         error = refusal(image.acls, source, message, unchecked)
         checks = (Check("rights", source, error is Errors.NONE, error),)
         if error is not Errors.NONE:
-            return Admission(checks, message, _reject(source, message, error, image))
+            answer = _reject(source, message, error, image)
+            return Admission((*_kept_out(answer), *checks), message, answer)
         topics = denied_topics(image.acls, source, message, unchecked)
         if topics:
             checks = (*checks, *lacking(topics))
@@ -83,8 +84,14 @@ def admit(
     gone = rejections.reject_gone(message, image)
     if gone is not None:
         there = Check("topic there", None, False, error_of_response(gone))
-        return Admission((*checks, there), message, gone, topics)
+        return Admission((*checks, *_kept_out(gone), there), message, gone, topics)
     return Admission(checks, message, None, topics)
+
+
+def _kept_out(answer: Message) -> Checks:
+    """Return the checks of the partitions that a response keeps out of a transaction because of others."""
+    results = answer.results if isinstance(answer, AddPartitionsToTxnResponse) else ()
+    return tuple(check for each in results for check in deleted_topics.kept_out_checks(each))
 
 
 def _is_checked_in_parts(message: Message) -> bool:

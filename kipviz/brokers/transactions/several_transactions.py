@@ -54,7 +54,7 @@ def on_add_partitions(
             calls.append(LocalCall(Role.TRANSACTION_COORDINATOR, home, alone))
         else:
             refused.append(Reply(reply_to, AddPartitionsToTxnResponse((answer,))))
-            checks.append(_deciding(each, answer, home, on))
+            checks += (*deleted_topics.kept_out_checks(answer), _deciding(each, answer, home, on))
     return Effects(me, replies=tuple(refused), local=tuple(calls), checks=tuple(checks))
 
 

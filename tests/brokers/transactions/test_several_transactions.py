@@ -52,7 +52,8 @@ def test_a_partition_that_is_gone_refuses_its_transaction_before_anybody_is_aske
     ((_, response),) = desk.replies
     (answer,) = response.results
     assert (answer.transactional_id, answer.error) == ("t", E.UNKNOWN_TOPIC_OR_PARTITION)
-    (check,) = desk.checks
+    kept_out, check = desk.checks
+    assert kept_out.error is answer.error_of("out-0") is E.OPERATION_NOT_ATTEMPTED
     assert (check.name, check.asked, check.found) == (
         "partitions there",
         ("gone-0", "out-0"),
