@@ -126,11 +126,13 @@ class Cluster:
     def quiet(self, but: str = "") -> Self:
         """Run messages, senders and replicas until only applications, timers and faults are possible.
 
+        It also ends where they only repeat themselves: a client that retries at once without success never stops.
+
         Args:
             but: the name of steps that are held back, such as "* arrives at B7".
 
         Raises:
-            ScriptError: if the cluster never has nothing left to do.
+            ScriptError: if the cluster neither becomes quiet nor repeats itself.
         """
         return self.take(f"quiet but {but}" if but else "quiet")
 

@@ -4,7 +4,7 @@ An instruction is a line of text:
 
     "app-1 goes on"                 take the one enabled action whose name in scripts matches (* and ? allowed)
     "quiet"                         let messages and senders run until only applications, timers
-                                    and faults are left
+                                    and faults are left, or until they only repeat themselves
     "quiet but * arrives at B7"     the same, holding back what matches
     "until EndTxn arrives at B1"    the same, until an action matches, and take that one
     "maybe B5 refreshes src-0"      take it if it is possible, go on if it is not
@@ -36,6 +36,8 @@ from kipviz.messages.former_names import validate_message_names
 # continue: otherwise a client that gets "not yet" and retries at once would delay it without end.
 ORDER = ("load", "deliver", "replicate", "sender")
 QUIET_MAX = 5_000
+# After so many steps "quiet" looks whether the cluster repeats itself; no story needs as many.
+LOOKS_AFTER = 200
 QUIET = "quiet"
 HOSTS = re.compile(r"([^|]*\|[^|]*) (are cut apart|are joined)")
 
@@ -133,15 +135,30 @@ def pick(model: ClusterModel, world: World, pattern: str, where: str) -> Cluster
 
 
 def quiet(trace: Trace, model: ClusterModel, held: str) -> Trace:
-    """Let messages and senders run until nothing of theirs is left except what is held back."""
+    """Let messages and senders run until nothing of theirs is left except what is held back.
+
+    A client that retries at once without success never stops: then the trace ends where it first was in a state to
+    which it returns.
+
+    Raises:
+        ScriptError: if the cluster neither becomes quiet nor repeats itself.
+    """
 
     def is_held(action: ClusterAction) -> bool:
         return fnmatchcase(script_name(trace.world, action), held)
 
+    passed: list[Trace] = []
+    known: dict[object, Trace] = {}
     for _ in range(QUIET_MAX):
         action = next_by_itself(model, trace.world, is_held if held else None)
         if action is None:
             return trace
+        passed.append(trace)
+        if len(passed) > LOOKS_AFTER:
+            for each in passed[len(known) :]:
+                first = known.setdefault(model.search_key(each.world), each)
+                if first is not each:
+                    return first
         trace = trace.take(action)
     raise ScriptError(f"the cluster is not quiet within {QUIET_MAX} steps")
 

@@ -138,6 +138,26 @@ def test_a_cluster_that_does_not_come_to_rest_is_an_error(monkeypatch: pytest.Mo
         follow(trace, MODEL, "quiet", "here")
 
 
+def test_quiet_ends_where_the_cluster_only_repeats_itself() -> None:
+    """A producer retries InitProducerId at once, while the coordinator's log has too few replicas in sync."""
+    story = scenario("kip-1289-group-commit")
+    model = story.model(design("kafka"), FaultBudget(crash_broker=1))
+    trace = follow(Trace.start(model), model, "app-1 goes on", "here")
+    trace = follow(trace, model, "B1 crashes", "here")
+    quiet = follow(trace, model, "quiet", "here")
+    assert next_by_itself(model, quiet.world) is not None
+    keys = [model.search_key(quiet.node(number).world) for number in quiet.line]
+    assert len(set(keys)) == len(keys), "nothing is repeated on the way"
+    again = quiet
+    for _ in range(script.LOOKS_AFTER):
+        again = again.take(next_by_itself(model, again.world))
+        if model.search_key(again.world) == keys[-1]:
+            break
+    else:
+        pytest.fail("it does not come back")
+    assert follow(quiet, model, "quiet", "here") == quiet
+
+
 def test_a_beat_that_cannot_be_played_is_named() -> None:
     with pytest.raises(ScriptError, match=r"^The end of the world: "):
         play(start(), MODEL, (Beat("The end of the world", "", ("B1 starts",)),))
