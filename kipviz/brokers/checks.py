@@ -98,9 +98,13 @@ def error_of(checks: Checks) -> Errors:
 
 
 def possible_errors(checks: Iterable[Check]) -> tuple[Errors, ...]:
-    """Return the errors that checks resulted in or could have, each once and in order."""
+    """Return the errors that checks resulted in or could have, each once and in order.
+
+    OPERATION_NOT_ATTEMPTED decides about no request: a partition has it because another one has an error.
+    """
     found = (error for check in checks for error in (*check.otherwise, check.error))
-    return tuple(dict.fromkeys(error for error in found if error is not Errors.NONE))
+    decides_nothing = (Errors.NONE, Errors.OPERATION_NOT_ATTEMPTED)
+    return tuple(dict.fromkeys(error for error in found if error not in decides_nothing))
 
 
 def one_after_another(*steps: Callable[[], Checks]) -> Checks:
