@@ -6,10 +6,12 @@ for scripts and for the greyed entries on screen. Everything about one action is
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from kipviz.brokers.context import Context, Image
+from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.application import Application
 from kipviz.clients.rules import ClientRules
@@ -22,6 +24,7 @@ from kipviz.cluster.actions import (
     Tick,
 )
 from kipviz.cluster.behaviour import due_actions
+from kipviz.cluster.behaviour.behaviour import AnyBehaviour
 from kipviz.cluster.behaviour.catalogue import (
     BEHAVIOUR_OF,
     OF_CLIENTS,
@@ -46,19 +49,15 @@ from kipviz.cluster.timing.durations import forgets, retains
 from kipviz.cluster.timing.record_timestamps import horizon_of, set_back
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Connection, RoleKey, World, is_loading
-from kipviz.core.kept_answers import KeptAnswers
+from kipviz.core.kept_answers import TABLES_MAX, KeptAnswers
 from kipviz.core.model import NotEnabled, Outcome
-from kipviz.core.table import pairs
 from kipviz.core.watched import Notes
 from kipviz.messages.apis.api import Role
 
-# The actions of one client's process, and its possible restart.
-_OfClient: TypeAlias = tuple[tuple[ClusterAction, ...], tuple[ClusterAction, ...]]
+_Actions: TypeAlias = tuple[ClusterAction, ...]
 
-# What a role has to load, and its timers by the field of the budget that they spend; None without either.
-_OfRole: TypeAlias = (
-    tuple[tuple[ClusterAction, ...], tuple[tuple[str, tuple[ClusterAction, ...]], ...]] | None
-)
+# The actions of a client's process and its possible restart; what a role has to load and its timers.
+_Two: TypeAlias = tuple[_Actions, _Actions]
 
 # The roles that have to load, or have timers.
 TIMED_ROLES = frozenset(
@@ -74,6 +73,16 @@ TICK = Tick()
 
 # The number of cluster images with a cache of clients' actions: one for each leader that moved.
 IMAGES_MAX = 16
+# The number of fault budgets with a cache of roles' actions: those that the steps of a run leave.
+BUDGETS_MAX = 64
+
+
+class _Allowed(NamedTuple):
+    """What a fault budget allows: behaviours that offer faults and repairs, behaviours of roles, and a cache of these."""
+
+    offers: tuple[Offer, ...]
+    behaviours: tuple[AnyBehaviour, ...]
+    of_roles: KeptAnswers[_Two, _Two]
 
 
 class ClusterModel:
@@ -102,17 +111,29 @@ class ClusterModel:
         if of_logs:
             self._timed_roles |= {Role.PARTITION_LEADER}
         self._keys = SearchKeys()
-        # The actions of clients, connections and roles, by the object itself; only a cache.
-        self._clients_kept: dict[int, tuple[Image, KeptAnswers[_OfClient]]] = {}
-        self._wires_kept: KeptAnswers[tuple[ClusterAction, ...]] = KeptAnswers(_arrivals)
-        self._roles_kept: KeptAnswers[_OfRole] = KeptAnswers(self._of_role)
-        # The behaviours that offer faults and repairs under the most recent budget.
-        self._offers: tuple[FaultBudget | None, tuple[Offer, ...]] = (None, ())
+        self._start_caches(0)
         # The results of steps, for callers that take many steps of one cluster.
         self._memory: StepMemory | None = None
         self._first: World | None = None
         # A page asks about one world several times in a row.
         self._last: tuple[World | None, tuple[ClusterAction, ...]] = (None, ())
+
+    def _start_caches(self, tables_max: int) -> None:
+        """Start without any possible action known; answers for `tables_max` whole tables are kept."""
+        self._tables_max = tables_max
+        # The actions of clients, connections and roles, by the object itself; only a cache.
+        self._clients_kept: dict[int, tuple[Image, KeptAnswers[_Two, _Two]]] = {}
+        self._wires_kept: KeptAnswers[_Actions, _Actions] = KeptAnswers(
+            _arrivals, _join, tables_max
+        )
+        self._logs_kept: KeptAnswers[Replicate, tuple[Replicate, ...]] = KeptAnswers(
+            _lag, tuple, tables_max
+        )
+        self._roles_kept: dict[tuple[AnyBehaviour, ...], KeptAnswers[_Two, _Two]] = {}
+        # What fault budgets allow, and what the most recent one does.
+        self._allowed: dict[FaultBudget, _Allowed] = {}
+        budget = self.spec.budget
+        self._last_allowed = (budget, self._allow(budget))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Its caches are not a part of it: equal models pickle to equal bytes.
@@ -129,6 +150,7 @@ class ClusterModel:
         model = ClusterModel(self.spec, self._brokers, self._clients)
         if not self._timed and not self.spec.clock.stamps:
             model._memory = StepMemory()
+            model._start_caches(TABLES_MAX)
         return model
 
     def initial(self) -> World:
@@ -176,35 +198,34 @@ class ClusterModel:
         return found
 
     def _find_enabled(self, world: World) -> tuple[ClusterAction, ...]:
-        found: list[ClusterAction] = []
-        dead: list[ClusterAction] = []
-        for going_on, starting in self._find_cache(world.image).of(world.applications, world.image):
-            found += going_on
-            dead += starting
-        found += chain.from_iterable(self._wires_kept.of(world.connections, None))
+        going_on, starting = self._find_cache(world.image).of(world.applications, world.image)
+        arriving = self._wires_kept.of(world.connections, None)
         if world.cuts:
-            found = [
+            arriving = tuple(
                 action
-                for action in found
+                for action in arriving
                 if not isinstance(action, Deliver | DeliverLate)
                 or not is_cut(world, action.source, action.broker)
-            ]
-        if not self._instant:
-            found += [
-                Replicate(p)
-                for p, log in pairs(world.logs)
-                if log.high_watermark < log.end_offset and world.image.has_enough_replicas(p)
-            ]
-        self._of_roles(world, found)
+            )
+        lagging = () if self._instant else self._logs_kept.of(world.logs, None)
+        if world.image.min_insync_replicas:
+            enough = world.image.has_enough_replicas
+            lagging = tuple(each for each in lagging if enough(each.partition))
+        budget, allowed = self._last_allowed
+        if budget is not world.budget:
+            allowed = self._allow(world.budget)
+            self._last_allowed = (world.budget, allowed)
+        loading, timers = self._of_roles(world, allowed)
+        found = (*going_on, *arriving, *lagging, *loading, *timers)
+        accidents = self._accidents(world, allowed.offers)
         if world.cuts and list_paused(world):
-            found = [action for action in found if why_paused(world, action) is None]
-        accidents = [*self._accidents(world), *dead]
+            found = tuple(action for action in found if why_paused(world, action) is None)
         if not self._timed:
-            return (*found, *accidents)
+            return (*found, *accidents, *starting)
         tick = () if self.why_not(world, TICK) is not None else (TICK,)
         due = [
             [action for action in actions if due_actions.not_due(world, action) is None]
-            for actions in (found, accidents)
+            for actions in (found, (*accidents, *starting))
         ]
         return (*due[0], *tick, *due[1])
 
@@ -296,16 +317,19 @@ class ClusterModel:
             controller=controller_of(self.spec, world.up),
         )
 
-    def _find_cache(self, image: Image) -> KeptAnswers[_OfClient]:
+    def _find_cache(self, image: Image) -> KeptAnswers[_Two, _Two]:
         """Return the cache of clients' actions for these leaders."""
         known = self._clients_kept.get(id(image))
         if known is None:
             if len(self._clients_kept) >= IMAGES_MAX:
                 self._clients_kept.clear()
-            known = self._clients_kept[id(image)] = (image, KeptAnswers(self._of_client))
+            known = self._clients_kept[id(image)] = (
+                image,
+                KeptAnswers(self._of_client, _join_two, self._tables_max),
+            )
         return known[1]
 
-    def _of_client(self, name: str, app: Application, image: Image) -> _OfClient:
+    def _of_client(self, name: str, app: Application, image: Image) -> _Two:
         """Return the actions of one application: statements, requests, timers; and its repairs."""
         found: list[ClusterAction] = []
         repairs: list[ClusterAction] = []
@@ -316,38 +340,42 @@ class ClusterModel:
                 found += each.of_client(client, image)
         return tuple(found), tuple(repairs)
 
-    def _of_roles(self, world: World, found: list[ClusterAction]) -> None:
-        budget = world.budget
-        timers: list[ClusterAction] = []
-        # If a timer depends on a log, the same role may have other actions.
-        kept = KeptAnswers(self._of_role) if self._asks_logs else self._roles_kept
-        for loading, due in filter(None, kept.of(world.roles, world)):
-            found += loading
-            for field, actions in due:
-                if not field or getattr(budget, field):
-                    timers += actions
-        found += timers
+    def _allow(self, budget: FaultBudget) -> _Allowed:
+        """Return what a budget allows."""
+        known = self._allowed.get(budget)
+        if known is None:
+            if len(self._allowed) >= BUDGETS_MAX:
+                self._allowed.clear()
+            left = tuple(e for e in OF_ROLES if not e.spends or getattr(budget, e.spends))
+            kept = self._roles_kept.get(left)
+            if kept is None:
+                ask = partial(self._of_role, left)
+                kept = self._roles_kept[left] = KeptAnswers(ask, _join_two, self._tables_max)
+            known = self._allowed[budget] = _Allowed(offers_of(self.spec, budget), left, kept)
+        return known
 
-    def _of_role(self, key: RoleKey, role: Any, world: World) -> _OfRole:
-        """Return what a role has to load, or its running timers."""
+    def _of_roles(self, world: World, allowed: _Allowed) -> _Two:
+        """Return what roles have to load, and their running timers that a budget allows."""
+        kept = allowed.of_roles
+        if self._asks_logs:
+            # If a timer depends on a log, the same role may have other actions.
+            kept = KeptAnswers(partial(self._of_role, allowed.behaviours), _join_two)
+        return kept.of(world.roles, world)
+
+    def _of_role(
+        self, behaviours: tuple[AnyBehaviour, ...], key: RoleKey, role: Any, world: World
+    ) -> _Two | None:
+        """Return what a role has to load, or its running timers under some behaviours."""
         if key[1] not in self._timed_roles:
             return None
         if is_loading(role):
             return tuple(a for each in OF_NEW_ROLES for a in each.of_new_role(key, role)), ()
         on = self.context(world, key[0])
-        due: list[tuple[str, tuple[ClusterAction, ...]]] = []
-        for each in OF_ROLES:
-            actions = tuple(each.of_role(key, role, on))
-            if actions:
-                due.append((each.spends, actions))
-        return ((), tuple(due)) if due else None
+        timers = tuple(chain.from_iterable(each.of_role(key, role, on) for each in behaviours))
+        return ((), timers) if timers else None
 
-    def _accidents(self, world: World) -> list[ClusterAction]:
-        """Return the faults, repairs and operator's actions that the budget allows, on hosts that are not paused."""
-        budget, offers = self._offers
-        if budget is not world.budget:
-            offers = offers_of(self.spec, world.budget)
-            self._offers = (world.budget, offers)
+    def _accidents(self, world: World, offers: tuple[Offer, ...]) -> list[ClusterAction]:
+        """Return the faults, repairs and operator's actions that are offered, on hosts that are not paused."""
         found: list[ClusterAction] = []
         for offered in offers:
             found += offered(self.spec, world)
@@ -356,13 +384,26 @@ class ClusterModel:
         return found
 
 
-def _arrivals(
-    place: tuple[str, int], connection: Connection, _: object
-) -> tuple[ClusterAction, ...]:
+def _arrivals(place: tuple[str, int], connection: Connection, _: object) -> _Actions | None:
     """Return what can arrive on a connection."""
     if not connection.open or not (connection.requests or connection.responses):
-        return ()
+        return None
     found: list[ClusterAction] = []
     for each in OF_CONNECTIONS:
         found += each.of_connection(place, connection)
     return tuple(found)
+
+
+def _lag(partition: str, log: PartitionLog, _: object) -> Replicate | None:
+    """Return the replication of a log whose high watermark is not at its end."""
+    return Replicate(partition) if log.high_watermark < log.end_offset else None
+
+
+def _join(answers: list[_Actions]) -> _Actions:
+    return tuple(chain.from_iterable(answers))
+
+
+def _join_two(answers: list[_Two]) -> _Two:
+    if len(answers) == 1:
+        return answers[0]
+    return _join([first for first, _ in answers]), _join([second for _, second in answers])

@@ -10,11 +10,18 @@ possible.
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from functools import lru_cache
+from typing import TypeAlias, TypeVar
 
 from kipviz.core.values import Value, digest_of
 
 A = TypeVar("A")
+
+# Some kinds that can be drawn: for each the sum of its weight and those before it, and the places of its actions.
+_Groups: TypeAlias = tuple[tuple[int, tuple[int, ...]], ...]
+
+# The number of lists of kinds that are kept for a profile: the runs of a campaign have most of them in common.
+GROUPS_MAX = 256
 
 
 class Profile(Value, frozen=True):
@@ -58,7 +65,7 @@ class Profile(Value, frozen=True):
 class Scheduler:
     """Chooses actions for a random run; the same seed chooses the same on every machine."""
 
-    __slots__ = ("_weights", "profile", "seed")
+    __slots__ = ("_groups", "profile", "seed")
 
     def __init__(self, seed: int, profile: Profile) -> None:
         """Make a scheduler.
@@ -70,29 +77,44 @@ class Scheduler:
             raise ValueError(f"a seed must be a whole number, such as 7, not {seed!r}")
         self.seed = seed
         self.profile = profile
-        self._weights = dict(profile.weights)
+        self._groups = _groups_of(profile)
 
     def choose(self, step: int, actions: tuple[A, ...], kind: Callable[[A], str]) -> A | None:
         """Return the action to take at a step, or None if the profile allows none of them.
 
         The result depends on the seed, the number of the step and the actions in their order.
         """
-        kinds = list(map(kind, actions))
-        names = tuple(dict.fromkeys(kinds))  # in the order in which the kinds first occur
-        known = self._weights
-        # The profile rejects a kind without a weight, with a sentence.
-        weights = [known[n] if n in known else self.profile.weight(n) for n in names]
-        total = sum(weights)
-        if not total:
+        kinds = tuple(map(kind, actions))
+        groups = self._groups.get(kinds)
+        if groups is None:
+            if len(self._groups) >= GROUPS_MAX:
+                self._groups.clear()
+            groups = self._groups[kinds] = _group(self.profile, kinds)
+        if not groups:
             return None
         dice = digest_of(f"{self.seed} {step}".encode())
-        left = int.from_bytes(dice[:8], "big") % total
-        for weight, name in zip(weights, names, strict=True):
-            if left < weight:
-                group = [a for a, of in zip(actions, kinds, strict=True) if of == name]
-                return group[int.from_bytes(dice[8:], "big") % len(group)]
-            left -= weight
+        drawn = int.from_bytes(dice[:8], "big") % groups[-1][0]
+        for below, places in groups:
+            if drawn < below:
+                return actions[places[int.from_bytes(dice[8:], "big") % len(places)]]
         raise AssertionError("the dice are smaller than the sum of the weights")
 
     def __repr__(self) -> str:
         return f"Scheduler(seed={self.seed}, profile={self.profile.name!r})"
+
+
+@lru_cache(maxsize=16)
+def _groups_of(_: Profile) -> dict[tuple[str, ...], _Groups]:
+    """Return the groups of lists of kinds under a profile, as far as they are known: one cache for many runs."""
+    return {}
+
+
+def _group(profile: Profile, kinds: tuple[str, ...]) -> _Groups:
+    """Return the kinds with a weight, in the order in which they first occur."""
+    total, groups = 0, []
+    for name in dict.fromkeys(kinds):
+        weight = profile.weight(name)
+        if weight:
+            total += weight
+            groups.append((total, tuple(at for at, of in enumerate(kinds) if of == name)))
+    return tuple(groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias, assert_never, get_args
 
 from kipviz.brokers.logs.partition_log import PartitionLog, is_aborted
 from kipviz.clients.application import Application
@@ -40,6 +40,22 @@ from kipviz.records.share_group_state import (
 )
 
 FREE = (RecordState.AVAILABLE, RecordState.ACQUIRED)
+
+# The events that say something of outputs or of acknowledgements.
+_Heeded: TypeAlias = (
+    BatchAppended
+    | LeaderMoved
+    | LogPruned
+    | OffsetCommitted
+    | OffsetResolved
+    | RecordsMoved
+    | SharePartitionLoaded
+    | ShareStateReset
+    | TopicDeleted
+    | TopicRemade
+    | TransactionDecided
+)
+_HEEDED: frozenset[type] = frozenset(get_args(_Heeded))
 
 
 class Ledger(Part, frozen=True):
@@ -116,33 +132,9 @@ class Atomic:
         if ledger.broken:
             return ledger
         for event in outcome.events:
-            match event:
-                case BatchAppended():
-                    ledger = _fold_append(ledger, event)
-                    if event.control and outcome.world.image.features.transaction_version < 2:
-                        opened, ended = outputs.end_late_batches(ledger.open, event)
-                        ledger = _count_outputs(ledger.but(open=opened), ended)
-                case TransactionDecided():
-                    ledger = _fold_decision(ledger, event)
-                case RecordsMoved():
-                    ledger = _fold_records(ledger, event)
-                case SharePartitionLoaded():
-                    ledger = _fold_load(ledger, event)
-                case ShareStateReset():
-                    ledger = _forget_decided(ledger, event)
-                case LogPruned():
-                    ledger = _note_pruned(ledger, event)
-                case TopicRemade(topic=topic) | TopicDeleted(topic=topic):
-                    ledger = _forget_topic(ledger, topic)
-                case OffsetResolved(committed=True) | OffsetCommitted():
-                    ledger = _read(ledger, event, outcome.world)
-                case LeaderMoved(partition=partition):
-                    opened = outputs.forget_truncated(ledger.open, partition, outcome.world)
-                    if opened is not ledger.open:
-                        cut = outputs.add_lost(ledger.cut, ledger.open, opened)
-                        ledger = ledger.but(open=opened, cut=cut)
-                case _:
-                    pass
+            if type(event) not in _HEEDED:  # few are, and a look costs less than ten patterns
+                continue
+            ledger = _fold(ledger, event, outcome.world)  # type: ignore[arg-type]  # it is one of these
             if ledger.broken:
                 break
         if ledger.plain and not ledger.broken:
@@ -190,6 +182,40 @@ def groups_of_applications(world: World) -> tuple[str, ...] | None:
     clients = (client for each in applications for client in getattr(each, "clients", ()))
     found = {getattr(client, "group_id", "") for client in clients} - {""}
     return tuple(sorted(found)) if found else None
+
+
+def _fold(ledger: Ledger, event: _Heeded, world: World) -> Ledger:
+    """Return the ledger after an event."""
+    match event:
+        case BatchAppended():
+            ledger = _fold_append(ledger, event)
+            if event.control and world.image.features.transaction_version < 2:
+                opened, ended = outputs.end_late_batches(ledger.open, event)
+                ledger = _count_outputs(ledger.but(open=opened), ended)
+        case TransactionDecided():
+            ledger = _fold_decision(ledger, event)
+        case RecordsMoved():
+            ledger = _fold_records(ledger, event)
+        case SharePartitionLoaded():
+            ledger = _fold_load(ledger, event)
+        case ShareStateReset():
+            ledger = _forget_decided(ledger, event)
+        case LogPruned():
+            ledger = _note_pruned(ledger, event)
+        case TopicRemade(topic=topic) | TopicDeleted(topic=topic):
+            ledger = _forget_topic(ledger, topic)
+        case OffsetResolved(committed=True) | OffsetCommitted():
+            ledger = _read(ledger, event, world)
+        case LeaderMoved(partition=partition):
+            opened = outputs.forget_truncated(ledger.open, partition, world)
+            if opened is not ledger.open:
+                cut = outputs.add_lost(ledger.cut, ledger.open, opened)
+                ledger = ledger.but(open=opened, cut=cut)
+        case OffsetResolved():
+            pass
+        case _:
+            assert_never(event)
+    return ledger
 
 
 def _fold_append(ledger: Ledger, event: BatchAppended) -> Ledger:
@@ -282,7 +308,7 @@ def _fold_records(ledger: Ledger, event: RecordsMoved) -> Ledger:
             )
         else:
             free = free.set(record, True)
-    return ledger.but(free=free)
+    return ledger if free is ledger.free else ledger.but(free=free)
 
 
 def _is_for_good(ledger: Ledger, event: RecordsMoved) -> bool:

@@ -198,15 +198,18 @@ def run(task: Task) -> Verdict:
     step = transactions = 0
     broken: _Violation | None = None
     by_program: _Violation | None = None
+    judged: States = (None,) * len(states)
     try:
         for moment in moments(task):
             step, world, states = moment.step, moment.outcome.world, moment.observations
-            transactions += sum(_completes(e) for e in moment.outcome.events)
-            for found in _find_breaks(states, step) if broken is None else ():
+            transactions += _count_commits(moment.outcome.events)
+            # Most steps leave what the properties remember unchanged.
+            for found in _find_breaks(states, judged, step) if broken is None else ():
                 if not blame_for_harm(model.spec, found.harm):
                     broken = found
                     break
                 by_program = by_program or found
+            judged = states
         if broken is None and (stuck := _find_stuck(model, world, states)):
             if blame_for_harm(model.spec, stuck.harm):
                 by_program = by_program or stuck
@@ -291,12 +294,19 @@ def _loaded_states(
         yield base.but(offset=offset, state=state.name, delivery_count=count)
 
 
-def _completes(event: Event) -> bool:
-    return isinstance(event, TransactionMoved) and event.after is TransactionState.COMPLETE_COMMIT
+def _count_commits(events: tuple[Event, ...]) -> int:
+    count = 0
+    for event in events:
+        if isinstance(event, TransactionMoved):
+            count += event.after is TransactionState.COMPLETE_COMMIT
+    return count
 
 
-def _find_breaks(states: States, step: int) -> Iterator[_Violation]:
-    for prop, state in zip(PROPERTIES, states, strict=True):
+def _find_breaks(states: States, judged: States, step: int) -> Iterator[_Violation]:
+    """Yield the breaks that the properties' states show, except those that were judged before."""
+    for prop, state, before in zip(PROPERTIES, states, judged, strict=True):
+        if state is before:
+            continue
         finding = prop.finding(state)
         if finding.status == BROKEN:
             yield _Violation(prop.name, step, finding.reason, finding.harm)
