@@ -8,7 +8,7 @@ from kipviz.serving.translating.apis import APIS
 from tests.serving.frames import answer, frame, make_cluster
 
 HEARTBEAT, SHARE_HEARTBEAT = 68, 76
-INVALID_REQUEST, UNSUPPORTED_ASSIGNOR = 42, 112
+INVALID_REQUEST, GROUP_ID_NOT_FOUND, UNSUPPORTED_ASSIGNOR = 42, 69, 112
 
 
 def beat(version, **said):
@@ -56,6 +56,13 @@ def test_a_coordinator_makes_the_member_id_that_a_client_of_version_0_lacks():
     told = beat_in(cluster, 0, MemberId="member.1", MemberEpoch=2, **unchanged)
     assert (told["ErrorCode"], told["MemberEpoch"]) == (0, 2)
     assert beat_in(cluster, 0, MemberId="")["MemberId"] == "member.2"
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_an_error_names_no_member(version):
+    """GroupCoordinatorService.handleOperationException."""
+    told = beat(version, MemberEpoch=5, TopicPartitions=None)
+    assert (told["ErrorCode"], told["MemberId"]) == (GROUP_ID_NOT_FOUND, None)
 
 
 @pytest.mark.parametrize(("version", "epoch"), [(1, 0), (1, -2), (0, 1), (0, -1)])

@@ -167,7 +167,8 @@ def _heartbeat_answer(
     told = m.assignment
     return {
         "ErrorCode": m.error,
-        "MemberId": m.member_id,
+        # An error names no member (GroupCoordinatorService.handleOperationException).
+        "MemberId": None if m.error else m.member_id,
         "MemberEpoch": m.member_epoch,
         "Assignment": None
         if told is None
