@@ -12,7 +12,7 @@ from kipviz.widgets.lab import open_run, open_trace, save
 from kipviz.widgets.stepping.stepper import Stepper
 
 GROUP, SHARE = "kip-1289-group-commit", "kip-1289-share-commit"
-PREPARED = 30  # PREPARE_COMMIT is durable, both markers and the answer are on the wire
+PREPARED = 33  # PREPARE_COMMIT is durable, both markers and the answer are on the wire
 
 
 def at(step: int, scenario: str = GROUP) -> Stepper:
@@ -116,7 +116,7 @@ def test_a_lost_message_takes_its_connection_with_it() -> None:
 
 
 def test_without_an_event_the_rest_goes_on_and_what_it_needs_is_named() -> None:
-    stepper = at(33).skip()
+    stepper = at(36).skip()
     assert stepper.said == (
         "“WriteTxnMarkers arrives at B3” does not happen; one thing could no longer happen."
     )
@@ -131,7 +131,7 @@ def test_an_event_without_which_nothing_goes_on_cannot_be_skipped() -> None:
 
 
 def test_events_change_places_or_it_is_said_why_not() -> None:
-    stepper = at(33).move(34)
+    stepper = at(36).move(37)
     assert titles(stepper)[33:35] == [
         "WriteTxnMarkers arrives at B4",
         "WriteTxnMarkers arrives at B3",
