@@ -81,21 +81,21 @@ def test_a_message_that_is_held_back_stays_on_the_wire_and_the_rest_goes_on() ->
     ]
     assert branch["missing"][0][1] == "you hold it back"
     assert "WriteTxnMarkers arrives at B4" in titles(stepper)
-    assert stepper.last().on_the_wire() == ("m16 marker COMMIT · epoch 1 from B1 to B3",)
+    assert stepper.last().on_the_wire() == ("m18 marker COMMIT · epoch 1 from B1 to B3",)
 
 
 def test_what_happens_on_such_a_line_does_not_deliver_it_until_it_is_released() -> None:
     stepper = at(PREPARED).hold("B1 to B3").last()
     stepper.take("app-1/consumer is disconnected from B5")
-    assert "m16" in "".join(stepper.last().on_the_wire())
-    stepper.release("m16")
+    assert "m18" in "".join(stepper.last().on_the_wire())
+    stepper.release("m18")
     assert "WriteTxnMarkers arrives at B3" in titles(stepper)[stepper.step :]
     with pytest.raises(ValueError, match="means no message in flight"):
-        stepper.last().release("m16")
+        stepper.last().release("m18")
 
 
 def test_a_late_message_comes_after_the_step_it_waits_for() -> None:
-    stepper = at(PREPARED).delay("B1 to B3", after=34)
+    stepper = at(PREPARED).delay("B1 to B3", after=37)
     told = titles(stepper)
     assert (
         told.index("WriteTxnMarkers arrives at B3")
@@ -120,7 +120,7 @@ def test_without_an_event_the_rest_goes_on_and_what_it_needs_is_named() -> None:
     assert stepper.said == (
         "“WriteTxnMarkers arrives at B3” does not happen; one thing could no longer happen."
     )
-    assert titles(stepper)[33] == "WriteTxnMarkers arrives at B4"
+    assert titles(stepper)[36] == "WriteTxnMarkers arrives at B4"
 
 
 def test_an_event_without_which_nothing_goes_on_cannot_be_skipped() -> None:
@@ -132,14 +132,14 @@ def test_an_event_without_which_nothing_goes_on_cannot_be_skipped() -> None:
 
 def test_events_change_places_or_it_is_said_why_not() -> None:
     stepper = at(36).move(37)
-    assert titles(stepper)[33:35] == [
+    assert titles(stepper)[36:38] == [
         "WriteTxnMarkers arrives at B4",
         "WriteTxnMarkers arrives at B3",
     ]
-    stepper.branch, stepper.step = 0, 34
-    stepper.move(33, "before")
+    stepper.branch, stepper.step = 0, 37
+    stepper.move(36, "before")
     assert stepper.said.endswith("That branch already exists.")
-    stepper.branch, stepper.step = 0, 34
+    stepper.branch, stepper.step = 0, 37
     with pytest.raises(ValueError, match=r"cannot come before .*: there is no connection"):
         stepper.move(3, "before")
 
@@ -261,7 +261,7 @@ def test_held_messages_are_kept_too(tmp_path: Path) -> None:
     save(stepper, tmp_path / "held.kipviz")
     again = open_trace(tmp_path / "held.kipviz")
     assert newest(again) == newest(stepper)
-    again.last().release("m16")
+    again.last().release("m18")
 
 
 def test_a_file_of_something_else_or_a_missing_folder_is_refused_and_left_alone(
@@ -297,8 +297,8 @@ def test_nonsense_from_the_page_is_answered_with_one_sentence() -> None:
         {"do": "take", "choice": ["x"]},
         {"do": "hold", "message": 7},
         {"do": "hold", "message": "m99999"},
-        {"do": "delay", "message": "m16", "step": PREPARED, "after": 3},
-        {"do": "delay", "message": "m16", "step": PREPARED, "after": "soon"},
+        {"do": "delay", "message": "m18", "step": PREPARED, "after": 3},
+        {"do": "delay", "message": "m18", "step": PREPARED, "after": "soon"},
         {"do": "move", "step": 5, "to": None},
         {"do": "move", "step": 5, "to": 7, "where": "beside"},
         {"do": "change", "settings": "lock"},
