@@ -68,7 +68,7 @@ COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 _NOTHING = Facts()
 
 
-class Promise(Value, frozen=True):
+class Invariant(Value, frozen=True):
     """One invariant: a property with its name, its sentence, its source and its check.
 
     `breaks` returns the reason why an event breaks it, or ""; it is called before the event is folded into the facts,
@@ -108,12 +108,12 @@ class _OnePass:
         for event in outcome.events:
             if not isinstance(event, LOOKED_AT):
                 continue
-            for promise in PROMISES:
-                if promise.name in after.broken:
+            for invariant in INVARIANTS:
+                if invariant.name in after.broken:
                     continue
-                reason = promise.breaks(after, event, outcome.world)
+                reason = invariant.breaks(after, event, outcome.world)
                 if reason:
-                    after = after.but(broken=after.broken.set(promise.name, reason))
+                    after = after.but(broken=after.broken.set(invariant.name, reason))
             after = _fold_event(after, event, outcome.world)
         self._known = (facts, outcome, after)
         return after
@@ -335,80 +335,80 @@ def _stranger_stages(facts: Facts, event: Event, world: World) -> str:
     return ""
 
 
-PROMISES: tuple[Promise, ...] = (
-    Promise(
+INVARIANTS: tuple[Invariant, ...] = (
+    Invariant(
         "committed stays",
         "A record whose acknowledgement is committed is never delivered again.",
         "invariant I1",
         _delivered_after_commit,
     ),
-    Promise(
+    Invariant(
         "abort undoes the acknowledgement",
         "A record whose acknowledgement was aborted is not acknowledged until it has been available again.",
         "invariant I2",
         _acknowledged_after_abort,
     ),
-    Promise(
+    Invariant(
         "one owner",
         "A record is held by one member at a time.",
         "invariant I3; SharePartition.acquire",
         _second_owner,
     ),
-    Promise(
+    Invariant(
         "staged waits",
         "A staged record waits for its transaction, whatever else happens.",
         "invariant I4",
         _vote_left_alone,
     ),
-    Promise(
+    Invariant(
         "start offset only advances",
         "The start offset never moves back. It passes only records that are done or no longer in the log.",
         "invariants I6 and I7; SharePartition.maybeUpdateCachedStateAndOffsets",
         _start_went_wrong,
     ),
-    Promise(
+    Invariant(
         "vote survives",
         "Every later share-partition leader knows each staged acknowledgement that a producer was promised.",
         "invariant I9",
         _vote_forgotten,
     ),
-    Promise(
+    Invariant(
         "one outcome",
         "A transaction is decided once, and every marker says the same.",
         "KIP-98; TransactionCoordinator.endTransaction",
         _second_outcome,
     ),
-    Promise(
+    Invariant(
         "nothing hangs",
         "No batch joins a transaction in a partition that already has the transaction's marker.",
         "KIP-890; ProducerAppendInfo.checkProducerEpoch",
         _joined_after_the_end,
     ),
-    Promise(
+    Invariant(
         "batch stays in its transaction",
         "A batch ends with the transaction in which it was sent.",
         "KIP-890, late messages; one epoch per transaction (transaction version 2)",
         _joins_another,
     ),
-    Promise(
+    Invariant(
         "complete means closed",
         "A transaction is complete only when no partition of it is open.",
         "KIP-98; TransactionMarkerChannelManager",
         _complete_too_early,
     ),
-    Promise(
+    Invariant(
         "fenced producer cannot commit",
         "A fenced producer commits nothing.",
         "KIP-98, KIP-360; TransactionCoordinator.endTransaction",
         _fenced_commits,
     ),
-    Promise(
+    Invariant(
         "fenced producer cannot write",
         "A fenced producer appends nothing.",
         "KIP-890; ProducerAppendInfo.checkProducerEpoch",
         _fenced_writes,
     ),
-    Promise(
+    Invariant(
         "no zombie offset commits",
         "Only a member that owns the partition can stage offsets for its group.",
         "KIP-447 Fence zombie; ConsumerGroup.validateOffsetCommit",

@@ -329,7 +329,7 @@ class Telling:
         if not told and any(a.KIND in WORK for a in self._model.enabled(node.world)):
             return
         for later in breaks_later(self._model, node.world, node.observations, self._watched):
-            self._verdict(k, later.promise, Finding(BROKEN, later.sentence, later.harm))
+            self._verdict(k, later.property_name, Finding(BROKEN, later.sentence, later.harm))
 
     def _holds(self, k: int, world: World) -> None:
         """Record what is blocked for as long as the same sentence applies."""

@@ -1,7 +1,7 @@
 """The search on Spark against one sharded over two processes: bench_spark_search.py [most states].
 
 The same spaces at growing sizes in one process, in two that each own half of the keys and hand each
-other the states of the other half level by level, and on a warm Spark of two cores. Promises about
+other the states of the other half level by level, and on a warm Spark of two cores. Properties about
 "for ever" are left out, so it is the search alone that is measured. Ends with the size at which
 Spark is first ahead of the two processes, or says that there is none up to the largest one. On a
 busy machine believe the processor seconds (on Linux), in which Spark's JVM is counted.

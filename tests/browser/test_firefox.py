@@ -70,7 +70,7 @@ def opened(firefox: Firefox) -> Iterator[Callable[..., Page]]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Pages without a server: a run whose promise breaks, a question, and a comparison."""
+    """Pages without a server: a run whose property breaks, a question, and a comparison."""
     folder = tmp_path_factory.mktemp("pages")
     broken = open_run("kip-1289-lock-expiry", "finding-D").payload
     both = Compare(broken, open_run("kip-1289-lock-expiry", "repaired").payload).payload

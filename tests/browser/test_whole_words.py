@@ -38,7 +38,7 @@ BELOW = """() => {
 }"""
 CUT = """selector => [...document.querySelectorAll(selector)].filter((node) => node.scrollWidth > node.clientWidth + 1 || (node.tagName === 'H2' && node.scrollHeight > node.clientHeight + 3)).map((node) => node.textContent)"""
 GO = "step => window.model.set('step', step)"
-DRAWN = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+DRAWN = "() => new Invariant((done) => requestAnimationFrame(() => setTimeout(done)))"
 
 
 def boxes_of(page, selector: str) -> list[dict[str, float]]:
@@ -69,7 +69,7 @@ def test_no_step_breaks_a_word_or_cuts_its_sentence_or_what_can_happen_next(
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES[:4])
-def test_the_title_and_the_names_of_the_design_and_of_its_promises_are_whole(
+def test_the_title_and_the_names_of_the_design_and_of_its_properties_are_whole(
     show, broken, width, height
 ) -> None:
     page = show(broken, width=width, height=height, theme="light")

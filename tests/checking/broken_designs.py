@@ -22,12 +22,12 @@ STATES_MAX, SEEDS_MAX = 100_000, 400
 
 
 class Breaks(NamedTuple):
-    """A design, where it breaks, and a promise that is among the first to do so."""
+    """A design, where it breaks, and a property that is among the first to do so."""
 
     design: str
     scenario: str
     faults: str
-    promise: str
+    property_name: str
     way: str = "search"
 
 
@@ -36,7 +36,7 @@ class First(NamedTuple):
 
     tried: int
     unit: str
-    promises: tuple[str, ...]
+    properties: tuple[str, ...]
     what: str
 
 
@@ -63,7 +63,7 @@ BROKEN: tuple[Breaks, ...] = (
     Breaks("kip-1310-many-senders", "kip-1310-silent-loss", "", "atomic"),
     Breaks("kip-1310-look-first", "kip-1310-late-thread", "", "atomic"),
 )
-# Of these no break is known; what the five drafts among them cost is work, no promise.
+# Of these no break is known; what the five drafts among them cost is work, no broken property.
 SOUND = (
     "kafka",
     "kip-939",

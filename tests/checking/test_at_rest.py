@@ -209,8 +209,8 @@ def test_a_run_with_timers_at_rest_opens_under_a_budget_that_allows_them() -> No
     assert raise_budget(FaultBudget(expire_lock=3), broken.actions) == FaultBudget(expire_lock=3)
 
 
-def test_no_design_holds_where_its_own_next_steps_break_the_promise() -> None:
-    """Of every design: a state in which all promises hold breaks none when the cluster is left alone."""
+def test_no_design_holds_where_its_own_next_steps_break_the_property() -> None:
+    """Of every design: a state in which all properties hold breaks none when the cluster is left alone."""
     judged = 0
     for chosen in CATALOGUE:
         if not chosen.stages_shares:

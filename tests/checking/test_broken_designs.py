@@ -15,4 +15,4 @@ def test_every_design_of_the_catalogue_is_either_broken_or_named_as_sound() -> N
 
 @pytest.mark.parametrize("cell", BROKEN, ids=[cell.design for cell in BROKEN])
 def test_what_is_said_of_a_broken_design_is_among_what_breaks_first(cell: Breaks) -> None:
-    assert cell.promise in first_broken(cell).promises
+    assert cell.property_name in first_broken(cell).properties

@@ -1,4 +1,4 @@
-"""Two settings against each other: which promise breaks where."""
+"""Two settings against each other: which property breaks where."""
 
 from __future__ import annotations
 

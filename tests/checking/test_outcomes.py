@@ -39,7 +39,7 @@ def test_a_vote_that_nobody_resolves_is_an_outcome_although_its_leader_keeps_loo
 
 
 @pytest.mark.slow
-def test_a_broken_promise_is_seen_in_how_its_runs_end() -> None:
+def test_a_broken_property_is_seen_in_how_its_runs_end() -> None:
     found = group_interleavings(SMALL, "finding-D", budget_of("expire_lock=1"))
     twice = next(g for g in found.groups if g.ended.outputs == (("src-0@100", 2),))
     made = found.run(twice)

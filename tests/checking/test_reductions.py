@@ -138,7 +138,7 @@ def test_a_verdict_says_what_it_was_reduced_by() -> None:
     )
 
 
-def test_two_members_who_want_one_record_keep_the_promises_with_both_reductions() -> None:
+def test_two_members_who_want_one_record_keep_the_properties_with_both_reductions() -> None:
     model = searched_scenario("kip-1289-small-two").model(design("repaired"), budget_of(""))
     found = explore_reduced(model, Symmetry(), LoneSteps())
     assert (found.complete, found.undecided, found.counterexamples) == (True, 0, ())

@@ -46,12 +46,12 @@ def test_a_repair_was_searched_to_its_end_and_what_breaks_has_a_run_of_its_own(
     for attempt in (*broken[:3], *broken[-3:]):
         made = attempt.find_break()
         assert made.run.design.name == attempt.design
-        assert made.broken == attempt.promise
+        assert made.broken == attempt.property_name
         assert made.step == attempt.step
 
 
-def test_a_design_that_keeps_its_promises_has_nothing_to_repair() -> None:
-    found = repair(RepairQuestion(SMALL, "finding-D", promises=("one owner",)))
+def test_a_design_that_keeps_its_properties_has_nothing_to_repair() -> None:
+    found = repair(RepairQuestion(SMALL, "finding-D", properties=("one owner",)))
     assert [each.verdict for each in found.attempts] == [HOLDS]
     assert found.repairs == ()
     assert found.sentence.endswith("there is nothing to repair.")
@@ -95,7 +95,7 @@ def test_who_stops_it_keeps_what_was_tried() -> None:
         (RepairQuestion("none", "as-written"), "there is no scenario 'none'"),
         (RepairQuestion(SMALL, "none"), "there is no design 'none'"),
         (RepairQuestion(SMALL, "as-written", "none"), "there is no design 'none'"),
-        (RepairQuestion(SMALL, "as-written", promises=("none",)), "none"),
+        (RepairQuestion(SMALL, "as-written", properties=("none",)), "none"),
         (
             RepairQuestion(SMALL, "as-written", decisions_max=0),
             "decisions_max must be a whole number of at least 1",

@@ -1,4 +1,4 @@
-"""Runs that break a promise, told in words; and the single decisions that save them."""
+"""Runs that break a property, told in words; and the single decisions that save them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SMALL = "kip-1289-small"
 
 @pytest.fixture(scope="module")
 def row() -> DesignVerdicts:
-    """Every promise under finding D, with a lock that runs out."""
+    """Every property under finding D, with a lock that runs out."""
     return judge(SMALL, "finding-D", budget_of("expire_lock=1"))
 
 
@@ -52,7 +52,7 @@ def test_a_break_without_an_accident_names_an_ordinary_step_and_says_so() -> Non
     assert made.step == STUCK_AFTER
 
 
-def test_the_run_without_the_step_stands_beside_as_a_branch_that_keeps_the_promise(
+def test_the_run_without_the_step_stands_beside_as_a_branch_that_keeps_the_property(
     row: DesignVerdicts, expired: Breaking
 ) -> None:
     cell = row.cell("staged waits")

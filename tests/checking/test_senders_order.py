@@ -62,6 +62,6 @@ def test_the_back_off_is_a_duration_of_a_sender_that_rests_and_of_no_other() -> 
     assert row.values(spec.but(transaction_version=1)) == (100, 20)
 
 
-def test_with_rests_the_small_cluster_keeps_every_promise_too() -> None:
+def test_with_rests_the_small_cluster_keeps_every_property_too() -> None:
     found = explore(model_of("repaired", "", *BY_DEADLINE, "delay_max_ms=0", RESTS))
     assert (found.complete, found.counterexamples) == (True, ())

@@ -9,6 +9,7 @@ import pytest
 
 from kipviz.checking.judging import swarm as s
 from kipviz.checking.judging.coverage import Coverage
+from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.messages.errors import Errors
 from kipviz.scenarios.library import searched_scenario
@@ -18,7 +19,7 @@ SAMPLE = range(40)
 RECORD = Path(__file__).with_name("swarm_record.json")
 # Only a run that follows a broker's own log reads one, and only a served cluster takes a real client's requests.
 NOT_IN_RUNS = {"ReadLog", "Receive"}
-# Promises that a released Kafka breaks, by story: finding 447-T of FINDINGS.md; and a transaction that Produce 13
+# Properties that a released Kafka breaks, by story: finding 447-T of FINDINGS.md; and a transaction that Produce 13
 # began and another process ends with EndTxn 4, as Flink's reflection does: the marker has the batch's own
 # epoch, so UnifiedLog.updateProducers leaves the guard of what is under way (isV2NextTransactionStarted).
 LISTED = {
@@ -84,7 +85,7 @@ def test_a_cluster_is_a_story_s_with_changes_that_it_can_have(sample) -> None:
         assert {p.partition for p in known.placements} == {p.partition for p in drawn.placements}
 
 
-def test_no_run_of_a_small_swarm_breaks_a_promise_or_ends_in_an_error() -> None:
+def test_no_run_of_a_small_swarm_breaks_a_property_or_ends_in_an_error() -> None:
     coverage = Coverage()
     verdicts = tuple(s.swarm(0, 60, coverage=coverage))
     assert [v for v in verdicts if v.status != "holds"] == []
@@ -94,7 +95,7 @@ def test_no_run_of_a_small_swarm_breaks_a_promise_or_ends_in_an_error() -> None:
     assert {row.guard for row in coverage.rows()} > {"NONE", "INVALID_TXN_STATE"}
 
 
-def test_a_design_that_breaks_a_promise_is_found_and_the_run_is_named() -> None:
+def test_a_design_that_breaks_a_property_is_found_and_the_run_is_named() -> None:
     broken = [v for v in s.swarm(0, 80, ("repaired+staged_acks=memory_only",)) if v.broken]
     assert broken
     first = broken[0]
@@ -107,7 +108,7 @@ def test_a_run_that_ends_in_an_error_is_a_verdict(sample, monkeypatch) -> None:
     def wrong(*_: object) -> None:
         raise KeyError("src-0")
 
-    monkeypatch.setattr(s.ClusterModel, "step", wrong)
+    monkeypatch.setattr(ClusterModel, "step", wrong)
     verdict = s.run(sample[0])
     assert (verdict.status, verdict.step, verdict.reason) == ("error", 1, "KeyError: 'src-0'")
 

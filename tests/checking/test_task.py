@@ -45,7 +45,7 @@ def test_the_repaired_design_holds_whatever_the_dice_say(seed: int, faults: str)
     assert 0 < verdict.steps <= 600
 
 
-def test_a_run_in_which_a_promise_breaks_says_which_one_where_and_why() -> None:
+def test_a_run_in_which_a_property_breaks_says_which_one_where_and_why() -> None:
     task = first_seed("atomic", TWO, "finding-D", "rough")
     verdict = run(task)
     assert verdict.status == "breaks"

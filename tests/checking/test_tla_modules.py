@@ -226,15 +226,15 @@ def test_the_files_of_a_module_say_which_counts_tlc_has_to_find(tmp_path):
     assert [Path(each).name for each in done.files] == [
         "small.tla",
         "small.cfg",
-        "small_promises.cfg",
+        "small_properties.cfg",
         "small_repaired.cfg",
-        "small_repaired_promises.cfg",
+        "small_repaired_properties.cfg",
     ]
     assert "repaired; TLC has to find 686 distinct states and to generate 1906" in repr(done)
     assert (tmp_path / "small_repaired.cfg").read_text() == (
         'SPECIFICATION Spec\nCONSTANT Design = "repaired"\n'
     )
-    assert (tmp_path / "small_promises.cfg").read_text().endswith("INVARIANT Atomic\n")
+    assert (tmp_path / "small_properties.cfg").read_text().endswith("INVARIANT Atomic\n")
     with pytest.raises(ValueError, match="each design of a module is named once"):
         search.tla(tmp_path / "small.tla", "finding-I")
 
@@ -343,7 +343,7 @@ class TestTlc:
     def test_tlc_finds_the_shortest_run_that_breaks_and_it_opens_in_the_stepper(self, tmp_path):
         search = kipviz.explore(SMALL, "finding-D", "expire_lock=1")
         search.tla(tmp_path / "small.tla")
-        told = tlc(tmp_path, "small_promises.cfg")
+        told = tlc(tmp_path, "small_properties.cfg")
         assert "Invariant Atomic is violated" in told
         (tmp_path / "tlc.out").write_text(told)
         stepper = kipviz.open_trace(tmp_path / "tlc.out", module=tmp_path / "small.tla")

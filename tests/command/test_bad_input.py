@@ -164,7 +164,7 @@ def test_a_story_that_a_design_makes_impossible_is_refused(refused, monkeypatch)
     assert "'pigs fly' is not possible now" in refused("play", "kip-1289-small")
 
 
-def test_a_mistake_in_kipviz_never_looks_like_a_broken_promise(kipviz, monkeypatch):
+def test_a_mistake_in_kipviz_never_looks_like_a_broken_property(kipviz, monkeypatch):
     from kipviz.scenarios.scenario import Scenario
 
     def mistake(self, design):

@@ -121,7 +121,7 @@ def test_a_long_command_says_how_far_it_is_and_an_interrupted_one_answers_with_w
     done = kipviz(name, *(str(tmp_path) if word == FOLDER else word for word in words))
     assert says in done.err
     assert answers in done.out
-    assert done.status in {1, 130}, "1 where a promise is broken already"
+    assert done.status in {1, 130}, "1 where a property is broken already"
     assert "Traceback" not in done.err
     assert count <= when + 2, "it ends at once"
 

@@ -34,7 +34,7 @@ def test_a_design_that_nothing_repairs_is_status_1_and_every_attempt_is_in_the_d
         ((SMALL, "--to", "nobody"), "there is no design 'nobody'"),
         (("nothing",), "there is no scenario 'nothing'"),
         ((SMALL, "--faults", "expire_lock=-1"), "expire_lock must be a whole number"),
-        ((SMALL, "--promise", "peace"), "peace"),
+        ((SMALL, "--property", "peace"), "peace"),
         ((SMALL, "--decisions-max", "0"), "it must be a whole number of at least 1, not '0'"),
     ],
 )

@@ -34,14 +34,14 @@ def test_a_story_is_told_in_big_steps_with_small_ones_below(kipviz):
     assert lines[-1].startswith("fingerprint ")
 
 
-def test_a_promise_that_a_story_breaks_is_exit_status_1(kipviz):
+def test_a_property_that_a_story_breaks_is_exit_status_1(kipviz):
     done = kipviz("play", BROKEN, "--design", "finding-D")
     assert done.status == 1
     assert "✗ atomic breaks at step " in done.out
     assert kipviz("play", BROKEN, "--design", "repaired").status == 0
 
 
-def test_a_record_that_waits_for_ever_breaks_a_promise_at_the_end_of_a_story(kipviz):
+def test_a_record_that_waits_for_ever_breaks_a_property_at_the_end_of_a_story(kipviz):
     done = kipviz("play", "kip-1289-share-commit", "--design", "finding-I", "--json")
     assert done.status == 1
     found = {v["property"]: v for v in done.document["verdicts"]}
@@ -132,7 +132,7 @@ def test_a_model_that_fails_in_the_middle_is_told_up_to_there(kipviz, monkeypatc
 # --- explore -------------------------------------------------------------------------------------
 
 
-def test_a_search_names_the_shortest_run_that_breaks_a_promise(kipviz):
+def test_a_search_names_the_shortest_run_that_breaks_a_property(kipviz):
     done = kipviz("explore", "kip-1289-small", "--design", "finding-D", "--faults", "expire_lock=1")
     assert done.status == 1
     lines = done.out.splitlines()
@@ -165,7 +165,7 @@ def test_a_search_tries_a_cut_between_sets_of_hosts_that_is_named(kipviz):
     assert named["states"] > pairs["states"]
 
 
-def test_a_saved_counterexample_breaks_the_same_promise_when_it_is_played(kipviz, tmp_path):
+def test_a_saved_counterexample_breaks_the_same_property_when_it_is_played(kipviz, tmp_path):
     file = tmp_path / "found.trace"
     words = ("explore", "kip-1289-small", "--design", "finding-D", "--faults", "expire_lock=1")
     found = kipviz(*words, "--save", file, "--json").document

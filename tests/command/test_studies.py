@@ -70,7 +70,9 @@ def test_stated_times_that_cannot_be_are_bad_input(kipviz, words, sentence):
 def test_an_unknown_study_is_bad_input(kipviz):
     done = kipviz("study", "B99")
     assert done.status == 2
-    assert done.err.startswith("kipviz: there is no study 'B99'; the studies are B1, ")
+    assert done.err.startswith(
+        "kipviz: there is no study 'B99'; the nearest is B9, and the studies are B1, "
+    )
 
 
 def test_a_review_writes_a_page_diagrams_and_traces_that_open(kipviz, tmp_path):

@@ -18,7 +18,7 @@ def test_a_swarm_says_how_far_it_got_and_the_same_twice(kipviz):
     assert kipviz("swarm", "--runs", "5", "--seed", "3").out == done.out
 
 
-def test_a_broken_promise_is_told_with_its_seed_and_ends_with_1(kipviz):
+def test_a_broken_property_is_told_with_its_seed_and_ends_with_1(kipviz):
     words = ("--designs", "repaired+staged_acks=memory_only", "--runs", "80", "--json")
     done = kipviz("swarm", *words)
     assert done.status == 1

@@ -20,7 +20,7 @@ from kipviz.messages.events import (
     TransactionDecided,
     TransactionMoved,
 )
-from kipviz.properties.invariants import PROMISES, Facts
+from kipviz.properties.invariants import INVARIANTS, Facts
 from kipviz.properties.verdict import Finding, Property
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.share_group_state import (
@@ -150,8 +150,8 @@ def resolution(offset: int, *, committed: bool = True, pid: int = 9, group: str 
 
 
 def after(events: tuple[Event, ...], world: object = WORLD) -> Facts:
-    """The facts that the promises have learned from a history."""
-    facts = PROMISES[0].initial(WORLD)
+    """The facts that the invariants have learned from a history."""
+    facts = INVARIANTS[0].initial(WORLD)
     for event in events:
-        facts = PROMISES[0].observe(facts, None, Outcome(world, (event,)))
+        facts = INVARIANTS[0].observe(facts, None, Outcome(world, (event,)))
     return facts

@@ -1,4 +1,4 @@
-"""Random runs in which everything goes wrong, and which promises they break."""
+"""Random runs in which everything goes wrong, and which properties they break."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def playable(stories: tuple[Scenario, ...], chosen: Design) -> Iterator[Scenario
 
 
 def broken_in(task: Task) -> dict[str, Finding]:
-    """Which promises a run breaks, why, and at what cost; what stays pending for ever is asked at its end."""
+    """Which properties a run breaks, why, and at what cost; what stays pending for ever is asked at its end."""
     model = model_of(task)
     world = model.initial()
     states = [p.initial(world) for p in EVERY_PROPERTY]

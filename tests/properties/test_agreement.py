@@ -184,7 +184,7 @@ def test_the_state_that_the_database_has_committed_is_not_aborted(refused, kept)
     assert find(OneOutcome(), *kept).status == HOLDS
 
 
-def test_the_first_reason_of_each_promise_stays():
+def test_the_first_reason_of_each_invariant_stays():
     torn = (output(100), COMMIT, output(100, epoch=1), decision(True, 1))
     assert find(Agreement(), *torn) == find(Agreement(), *torn[:2])
     unheard = (database("committed", state="9:0"), ABORT, decision(False, 1))

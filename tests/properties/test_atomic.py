@@ -259,7 +259,7 @@ def test_the_same_in_one_step_breaks_as_well(history: tuple[Event, ...], reason:
     assert findings(Atomic(), history)[-1].reason == reason
 
 
-def test_a_broken_promise_stays_broken_and_keeps_its_first_reason() -> None:
+def test_a_broken_property_stays_broken_and_keeps_its_first_reason() -> None:
     history = (*SENT, durable(ACKNOWLEDGED), COMMITS, moves(AVAILABLE), output(100), COMMITS)
     along = findings(Atomic(), *history)
     assert [found.status for found in along] == [HOLDS] * 4 + [BROKEN] * 5

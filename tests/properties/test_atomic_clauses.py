@@ -93,7 +93,7 @@ DONE = (output(100), COMMITS)
 
 
 class Clause(NamedTuple):
-    """A run that the promise refuses with its last step, and one like it that keeps it."""
+    """A run that the property refuses with its last step, and one like it that keeps it."""
 
     refused: tuple[Event, ...]
     reason: str

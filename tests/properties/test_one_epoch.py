@@ -30,7 +30,7 @@ from kipviz.properties.facts.one_epoch import (
     orders_transactions,
 )
 from kipviz.properties.facts.run_facts import Facts
-from kipviz.properties.invariants import PROMISES
+from kipviz.properties.invariants import INVARIANTS
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.transaction_state import TransactionState
@@ -98,7 +98,7 @@ def send_event(version: int) -> MessageSent:
 def broken_by(*steps: tuple[Any, Any]) -> dict[str, str]:
     facts = Facts()
     for event, seen in steps:
-        facts = PROMISES[0].observe(facts, None, Outcome(seen, (event,)))
+        facts = INVARIANTS[0].observe(facts, None, Outcome(seen, (event,)))
     return dict(facts.broken.items())
 
 
@@ -145,7 +145,7 @@ def test_a_decision_is_due_no_more_for_its_own_producer_s_partitions_alone() -> 
 def test_transactions_are_counted_where_an_epoch_has_several_or_may_have(now, upgrades, counted):
     """From version 2 on an epoch names its transaction: states that differ in a count alone are one."""
     assert orders_transactions(level(now, upgrades)) is counted
-    facts = PROMISES[0].observe(Facts(), None, Outcome(level(now, upgrades), (BEGINS,)))
+    facts = INVARIANTS[0].observe(Facts(), None, Outcome(level(now, upgrades), (BEGINS,)))
     assert bool(facts.rounds) is counted
 
 
@@ -260,7 +260,7 @@ def test_a_batch_is_known_by_its_sequence_in_the_log_wherever_it_stands_there() 
 # -- transaction versions 0 and 1: one epoch for many transactions ------------------------------
 
 
-def test_a_batch_that_joins_the_transaction_after_its_own_breaks_its_promise() -> None:
+def test_a_batch_that_joins_the_transaction_after_its_own_breaks_its_invariant() -> None:
     """As a client would make it that neither bumps its epoch nor is asked for its partition."""
     batch = Batch(1, (DataRecord("r", "src-0@100"),), 9, 0, 0, transactional=True)
     logs = Table.of({"out-0": SimpleNamespace(batches=(batch,))})
@@ -303,7 +303,7 @@ def test_a_batch_that_joins_the_transaction_after_its_own_breaks_its_promise() -
 def test_transactions_of_one_epoch_are_told_apart(story, under, broken):
     played_story = searched_scenario(story)
     model = played_story.model(design(under))
-    trace, _ = play(Trace.start(model, PROMISES), model, played_story.beats)
+    trace, _ = play(Trace.start(model, INVARIANTS), model, played_story.beats)
     pairs = zip(trace.observers, trace.observations, strict=True)
     assert {o.name for o, state in pairs if o.finding(state).status == BROKEN} == broken
 
@@ -325,6 +325,6 @@ def test_a_batch_without_a_transactional_id_waits_for_no_marker(level: int) -> N
 
 
 @pytest.mark.parametrize("under", ["kafka-tv0", "kafka-tv1", "kafka"])
-def test_idempotent_producers_keep_every_promise_whatever_the_level(under: str) -> None:
+def test_idempotent_producers_keep_every_invariant_whatever_the_level(under: str) -> None:
     """Found by a sweep: below transaction version 2 their batches were taken for transactional ones."""
     assert broken_in(Task("kip-98-in-flight", under, "hostile", 3)) == {}

@@ -1,8 +1,8 @@
 """Random runs with every fault, under every named design: it breaks only what a listed finding says.
 
 What may break under a design is the sum of what the findings may break whose slots it has as the
-text has them: a new finding is shown by adding it here, with the promises that it breaks. Nothing
-may break under the repaired design. Kafka's own designs are asked for the single promises only:
+text has them: a new finding is shown by adding it here, with the properties that it breaks. Nothing
+may break under the repaired design. Kafka's own designs are asked for the single properties only:
 in some of their stories two members are given the same partition, and both copy it.
 """
 
@@ -14,7 +14,7 @@ from kipviz.checking.judging.verdicts import EVERY_PROPERTY
 from kipviz.checking.single_run.seeded_run import STUCK, Task
 from kipviz.designs.catalogue import CATALOGUE, FINDINGS, KAFKA, REPAIRED, design
 from kipviz.designs.design import Design, slot_named
-from kipviz.properties.invariants import PROMISES
+from kipviz.properties.invariants import INVARIANTS
 from kipviz.scenarios.applications.program_faults import blame_for_harm
 from kipviz.scenarios.library import LIBRARY, searched_scenario
 from kipviz.studies.review_findings.kip_1289_findings import FINDINGS as REVIEW
@@ -32,7 +32,7 @@ IN_MEMORY = {
     STUCK,
 }
 UNMARKED = {"complete means closed", STUCK}
-# What each finding of the review may break besides the promise that its own run breaks; one that
+# What each finding of the review may break besides the property that its own run breaks; one that
 # breaks an expectation, or only wastes work, breaks nothing here.
 OF_THE_REVIEW: dict[str, set[str]] = {
     # Nobody asks the coordinator about a write of share state, so the vote of a fenced producer is written, too.
@@ -109,7 +109,7 @@ def list_allowed(under: Design) -> set[str]:
     for each in REVIEW if under.stages_shares else ():
         changes = set(design(each.design).differs_from(REPAIRED)) if each.design else set()
         if changes and changes <= differs:
-            may |= ({each.promise} & EVERYTHING) | OF_THE_REVIEW.get(each.name, set())
+            may |= ({each.property_name} & EVERYTHING) | OF_THE_REVIEW.get(each.name, set())
     for slot, _, _ in differs:
         may |= OF_OTHER_DRAFTS.get(slot_named(slot).finding, set())
     return may | OF_OLDER_DESIGNS.get(under.name, set())
@@ -173,15 +173,15 @@ def test_a_design_of_kafkas_breaks_nothing_else_in_a_sixth_of_the_stories(under:
     sixth = OTHERS.index(under) % 6
     stories = of_kafka(under)[sixth::6]
     assert len(stories) > 20
-    assert find_unlisted(under, stories, range(6, 7), {p.name for p in PROMISES}) == []
+    assert find_unlisted(under, stories, range(6, 7), {p.name for p in INVARIANTS}) == []
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("under", OTHERS, ids=lambda d: d.name)
-def test_a_design_of_kafkas_breaks_only_the_promises_that_its_text_is_known_for(
+def test_a_design_of_kafkas_breaks_only_the_properties_that_its_text_is_known_for(
     under: Design,
 ) -> None:
-    assert find_unlisted(under, of_kafka(under), range(6), {p.name for p in PROMISES}) == []
+    assert find_unlisted(under, of_kafka(under), range(6), {p.name for p in INVARIANTS}) == []
 
 
 @pytest.mark.parametrize(
@@ -201,11 +201,11 @@ def test_a_pipeline_that_stages_late_needs_a_slot_more_than_the_repaired_design_
 
 def test_what_a_listed_finding_breaks_is_said_of_a_finding_that_there_is() -> None:
     assert set(OF_THE_REVIEW) <= {each.name for each in REVIEW}
-    assert all(promises <= EVERYTHING for promises in OF_THE_REVIEW.values())
+    assert all(properties <= EVERYTHING for properties in OF_THE_REVIEW.values())
 
 
 @pytest.mark.parametrize(
-    ("story", "name", "seed", "promise"),
+    ("story", "name", "seed", "property_name"),
     [
         ("kip-1289-share-commit", "finding-I", 0, STUCK),
         ("kip-1289-share-commit", "finding-D", 0, "committed stays"),
@@ -219,5 +219,7 @@ def test_what_a_listed_finding_breaks_is_said_of_a_finding_that_there_is() -> No
         ("kip-1319-by-id", "kafka-tv1", 13, "atomic"),
     ],
 )
-def test_these_runs_do_break_what_is_listed(story: str, name: str, seed: int, promise: str) -> None:
-    assert promise in broken_in(Task(story, name, "hostile", seed))
+def test_these_runs_do_break_what_is_listed(
+    story: str, name: str, seed: int, property_name: str
+) -> None:
+    assert property_name in broken_in(Task(story, name, "hostile", seed))

@@ -1,4 +1,4 @@
-"""What the promises remember of share-partitions: a promise is about one partition, a topic that is gone about its own."""
+"""What the invariants remember of share-partitions: an invariant is about one partition, a topic that is gone about its own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kipviz.messages.shares.share_state import (
 )
 from kipviz.properties.facts.run_facts import Facts
 from kipviz.properties.facts.share_record import ShareRecord
-from kipviz.properties.invariants import PROMISES
+from kipviz.properties.invariants import INVARIANTS
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from tests.messages.shares import staging_response
@@ -44,7 +44,7 @@ STATES = WriteShareGroupState((WriteStateData(KEY, 2, 0, 100, 0, ()),))
 
 
 def after(facts: Facts, event: Event, where: Any = WORLD) -> Facts:
-    return PROMISES[0].observe(facts, None, Outcome(where, (event,)))
+    return INVARIANTS[0].observe(facts, None, Outcome(where, (event,)))
 
 
 def world_of_leaders(*shares: SharePartition) -> SimpleNamespace:

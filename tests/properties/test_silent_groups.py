@@ -109,7 +109,7 @@ def test_a_run_begins_where_the_logs_begin_and_looks_at_a_database_only_where_on
     assert Atomic().initial(of(("app-1", app))).stores is not None
 
 
-def test_with_a_database_the_promise_still_breaks_by_its_own_clauses() -> None:
+def test_with_a_database_the_invariant_still_breaks_by_its_own_clauses() -> None:
     app = SimpleNamespace(
         others=Table.of({"database": ExternalDatabase("app-1/database")}), consumer=None, program=()
     )

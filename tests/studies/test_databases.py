@@ -21,7 +21,7 @@ from tests.scenarios.story import committed_outputs, play_once, states_of
 
 FLUSHES = "repaired+prepare_waits=for_batches_alone"
 REPAIRED_WORDS, FLUSHES_WORDS, IN_MEMORY_WORDS = (words for words, _, _ in databases.RIVALS)
-PROMISES = ("stores agree", "atomic", "no stuck transactions or records")
+PROPERTY_NAMES = ("stores agree", "atomic", "no stuck transactions or records")
 
 
 @pytest.mark.parametrize("schedule", [PROMPT, HASTY])
@@ -71,12 +71,12 @@ def test_what_it_takes_is_a_vote_that_is_answered_before_and_outlives_a_process(
 
 def test_without_any_crash_a_vote_that_is_not_waited_for_leaves_a_transaction_for_ever() -> None:
     """A lock that runs out is enough: a two-phase commit has no time limit, and its owner is dead."""
-    asked = tuple(property_named(name) for name in PROMISES)
+    asked = tuple(property_named(name) for name in PROPERTY_NAMES)
     words = {}
     for under in ("repaired", FLUSHES):
         judged = judge(APART, under, budget_of("expire_lock=1"), Bounds(), None, asked)
         assert judged.explored.complete
-        words[under] = [judged.cell(name).words for name in PROMISES]
+        words[under] = [judged.cell(name).words for name in PROPERTY_NAMES]
     assert words["repaired"] == ["holds", "holds", "holds"]
     assert words[FLUSHES] == ["holds", "holds", "breaks after 23"]
 

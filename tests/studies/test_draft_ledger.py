@@ -19,7 +19,7 @@ from kipviz.studies.draft_implementation.draft_ledger import (
 from kipviz.studies.draft_implementation.implementation import (
     APART,
     LATE,
-    PROMISES,
+    PROPERTY_NAMES,
     STAGES_LATE,
     TOGETHER,
     Case,
@@ -66,7 +66,7 @@ def test_every_case_has_a_name_of_its_own_and_the_one_without_an_accident_comes_
 
 def test_the_paper_has_two_rows_for_every_case() -> None:
     stored = rows_of(PAPER.read_text(encoding="utf-8"))
-    assert len(stored) == len(PROMISES) * len(every_case())
+    assert len(stored) == len(PROPERTY_NAMES) * len(every_case())
 
 
 def test_a_sample_of_the_paper_is_what_the_model_gives(quick: tuple[LedgerEntry, ...]) -> None:

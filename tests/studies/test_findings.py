@@ -37,7 +37,7 @@ from kipviz.views.reports.review import link_of, reviews_page
 
 PAGE = Path(__file__).parents[2] / "docs/FINDINGS.md"
 
-# finding -> steps of the shortest run that breaks its promise.
+# finding -> steps of the shortest run that breaks its property.
 STEPS = {
     "T": 41,
     "A": 17,
@@ -87,7 +87,7 @@ SEEN_AFTER = {
     "X38": 22,
 }
 HARMLESS = ("J",)
-SEARCHED = [f for f in FINDINGS if f.promise]
+SEARCHED = [f for f in FINDINGS if f.property_name]
 # Whose search takes more than about a second.
 # The longest searches, up to a whole minute each: make thorough has them, beside the whole page.
 MINUTES = {"E", "X4", "X9", "X11", "X15", "X18", "X25"}
@@ -100,11 +100,13 @@ def test_a_finding_says_what_the_text_says_what_is_the_matter_and_how_it_is_show
         assert each.says.endswith(".")
         assert each.matter.endswith(".")
         assert each.clause
-        assert sum((bool(each.promise), each.look is not None, each.counting is not None)) <= 1
-        if not (each.promise or each.look or each.counting):
+        assert (
+            sum((bool(each.property_name), each.look is not None, each.counting is not None)) <= 1
+        )
+        if not (each.property_name or each.look or each.counting):
             assert each.because
-        if each.promise:
-            property_named(each.promise)
+        if each.property_name:
+            property_named(each.property_name)
             searched_scenario(each.scenario).model(design(each.design), budget_of(each.faults))
 
 
@@ -172,7 +174,7 @@ def test_the_shortest_run_of_a_finding_is_as_long_as_pinned(name: str) -> None:
 )
 def test_the_repaired_design_keeps_what_each_finding_breaks(each: Finding) -> None:
     model = searched_scenario(each.scenario).model(REPAIRED, budget_of(each.faults))
-    found, explored = first_break(model, property_named(each.promise))
+    found, explored = first_break(model, property_named(each.property_name))
     assert found is None
     assert explored.complete
 
@@ -270,7 +272,7 @@ def test_a_finding_about_the_words_says_so() -> None:
 
 
 def test_what_is_about_words_and_nothing_else() -> None:
-    text = [f.name for f in FINDINGS if not (f.promise or f.look or f.counting)]
+    text = [f.name for f in FINDINGS if not (f.property_name or f.look or f.counting)]
     assert text == ["X22", "X34", "X36", "X39", "X40", "X41"]
 
 

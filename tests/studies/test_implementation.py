@@ -1,4 +1,4 @@
-"""Which iteration of KIP-1289's draft implementation keeps its promises, and which arrangement of a job does."""
+"""Which iteration of KIP-1289's draft implementation keeps its properties, and which arrangement of a job does."""
 
 from __future__ import annotations
 
@@ -119,9 +119,9 @@ def test_a_run_is_made_again_once_for_sets_that_agree_in_what_it_asks(
         replayed.append(candidate.name)
         return replay_under(made, candidate)
 
-    def judge(case: Case, under: str, tell: Tell, promises: tuple[str, ...]) -> DesignVerdicts:
+    def judge(case: Case, under: str, tell: Tell, properties: tuple[str, ...]) -> DesignVerdicts:
         searched.append(under)
-        return search(case, under, tell, promises)
+        return search(case, under, tell, properties)
 
     search = Case.judge
     monkeypatch.setattr(implementation, "replay_under", again)

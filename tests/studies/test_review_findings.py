@@ -107,9 +107,9 @@ def test_a_finding_has_a_place_an_opponent_and_one_way_to_be_shown(each: Finding
     assert each.matter.endswith(".")
     assert each.clause
     assert each.against
-    ways = (bool(each.promise), each.look is not None, each.counting is not None)
+    ways = (bool(each.property_name), each.look is not None, each.counting is not None)
     assert sum(ways) + bool(each.because) == 1
-    if each.promise or each.look:
+    if each.property_name or each.look:
         assert searched_scenario(each.scenario)
         assert design(each.design)
 
@@ -156,7 +156,7 @@ def test_what_a_choice_of_kip_1310_breaks_the_repaired_design_keeps(each: Findin
         ("1319-B", "kafka", "kip-1319-remade"),
     ],
 )
-def test_beside_a_finding_there_is_a_way_that_keeps_its_promise(name, design, scenario) -> None:
+def test_beside_a_finding_there_is_a_way_that_keeps_its_property(name, design, scenario) -> None:
     told = show_finding(finding(name).but(design=design, scenario=scenario))
     assert told.verdict == NOT_BROKEN
 
@@ -201,7 +201,9 @@ def test_a_new_owner_waits_for_the_time_out_of_its_version() -> None:
 
 
 def test_findings_without_a_run_or_a_count_say_why() -> None:
-    text = [each.name for each in FINDINGS if not (each.promise or each.look or each.counting)]
+    text = [
+        each.name for each in FINDINGS if not (each.property_name or each.look or each.counting)
+    ]
     assert text == [
         *(f"1310-{letter}" for letter in ("M", "P", "Q", "S", "AE", "AF", "AH", "AI", "AJ")),
         *("1319-H", "447-Q", "447-R", "447-S"),

@@ -1,4 +1,4 @@
-"""The shortest lock that keeps every promise, by searching: as long as the rule says, and no longer."""
+"""The shortest lock that keeps every property, by searching: as long as the rule says, and no longer."""
 
 from __future__ import annotations
 

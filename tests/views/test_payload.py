@@ -184,7 +184,7 @@ def test_the_verdicts_shown_are_what_the_properties_say(name: str, under: str) -
             model = scenario(name).model(design(under))
             later = breaks_later(model, node.world, node.observations, PROPERTIES)
             findings |= {
-                each.promise: Finding("broken", each.sentence, each.harm) for each in later
+                each.property_name: Finding("broken", each.sentence, each.harm) for each in later
             }
         assert verdicts_at(line, step) == {
             n: with_the_program(name, each) for n, each in findings.items()

@@ -124,7 +124,7 @@ def test_the_step_that_was_taken_anyway_makes_no_branch() -> None:
     assert (stepper.step, stepper.branches) == (1, [])
 
 
-def test_under_finding_d_the_lock_breaks_the_promise_on_a_branch_that_the_repaired_one_keeps() -> (
+def test_under_finding_d_the_lock_breaks_the_property_on_a_branch_that_the_repaired_one_keeps() -> (
     None
 ):
     key = "g1:AAAAAAAAAAAAAAAAAAAAAg:0"

@@ -51,7 +51,7 @@ class RepairQuestion(Value, frozen=True):
     """The question: with which decisions of `other` does `design` keep its properties?
 
     `other` is a design's name, several with commas between them, or "any" for every option of every slot. The name of a
-    decision is its slot if there is one other design, else SLOT=OPTION. `promises` are names of properties; if empty,
+    decision is its slot if there is one other design, else SLOT=OPTION. `properties` are names of properties; if empty,
     all properties are judged. `faults` is the fault budget of the search. No set has more than `decisions_max`
     decisions, and no search visits more than `states_max` states.
     """
@@ -60,7 +60,7 @@ class RepairQuestion(Value, frozen=True):
     design: str
     other: str = "repaired"
     faults: FaultBudget = FaultBudget()
-    promises: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
     decisions_max: int = DECISIONS_MAX
     states_max: int = STATES_MAX
 
@@ -112,7 +112,7 @@ class Attempt(msgspec.Struct, frozen=True, eq=False):
     """One set of decisions, and its verdict.
 
     `verdict` is "holds", "breaks" or "not decided". `states` is the number of states searched, 0 if a known run
-    decided. `why` is the reason why a search ended early. If a property breaks, `promise` names it, `run` is a run that
+    decided. `why` is the reason why a search ended early. If a property breaks, `property_name` names it, `run` is a run that
     breaks it, and `step` is the step at which it breaks.
     """
 
@@ -121,7 +121,7 @@ class Attempt(msgspec.Struct, frozen=True, eq=False):
     verdict: str
     states: int = 0
     why: str = ""
-    promise: str = ""
+    property_name: str = ""
     step: int = 0
     run: Run | None = None
 
@@ -133,14 +133,14 @@ class Attempt(msgspec.Struct, frozen=True, eq=False):
         """
         if self.run is None:
             raise LookupError(f"nothing breaks under {self.design}")
-        return breaking(self.run, self.promise)
+        return breaking(self.run, self.property_name)
 
     @property
     def words(self) -> str:
         """The verdict and the way it was found, in words."""
         if self.run is not None:
             made = f"{self.states:,} states" if self.states else "a known run, replayed"
-            return f"breaks after {self.step}: {self.promise} ({made})"
+            return f"breaks after {self.step}: {self.property_name} ({made})"
         return f"{self.verdict} ({self.states:,} states{self.why})"
 
 
@@ -219,7 +219,7 @@ def _attempts(question: RepairQuestion, slots: tuple[str, ...], told: Told) -> I
         raise ValueError(
             f"decisions_max must be a whole number of at least 1, not {question.decisions_max!r}"
         )
-    asked = tuple(map(property_named, question.promises)) or EVERY_PROPERTY
+    asked = tuple(map(property_named, question.properties)) or EVERY_PROPERTY
     known: list[Breaking] = []
     for size in range(min(len(slots), question.decisions_max) + 1):
         enough = False

@@ -17,7 +17,7 @@ from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, FaultBudget
 from kipviz.core.scheduler import Profile, Scheduler
 from kipviz.core.values import Value, digest_of
 from kipviz.designs.catalogue import design as design_named
-from kipviz.properties.invariants import PROMISES
+from kipviz.properties.invariants import INVARIANTS
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.scenario import Scenario, Unplayable
@@ -210,7 +210,7 @@ def run(given: Drawn, steps_max: int = STEPS_MAX, coverage: Coverage | None = No
         scheduler = Scheduler(given.seed, given.profile)
         world = model.initial()
         below_2, late = world.image.features.transaction_version < 2, False
-        states: list[Any] = [promise.initial(world) for promise in PROMISES]
+        states: list[Any] = [invariant.initial(world) for invariant in INVARIANTS]
         for step in range(1, steps_max + 1):
             action = scheduler.choose(step, model.enabled(world), model.kind)
             if action is None:
@@ -221,14 +221,14 @@ def run(given: Drawn, steps_max: int = STEPS_MAX, coverage: Coverage | None = No
             world = outcome.world
             below_2 = below_2 or world.image.features.transaction_version < 2
             late = late or isinstance(action, DeliverLate)
-            for at, promise in enumerate(PROMISES):
-                if below_2 and late and promise.name in FROM_VERSION_2:
+            for at, invariant in enumerate(INVARIANTS):
+                if below_2 and late and invariant.name in FROM_VERSION_2:
                     continue
-                states[at] = promise.observe(states[at], action, outcome)
-                finding = promise.finding(states[at])
+                states[at] = invariant.observe(states[at], action, outcome)
+                finding = invariant.finding(states[at])
                 if finding.status == BROKEN:
                     return SwarmVerdict(
-                        given, "breaks", promise.name, step, finding.reason, steps=step
+                        given, "breaks", invariant.name, step, finding.reason, steps=step
                     )
     except Exception as error:  # noqa: BLE001  one bad run must not end a swarm
         reason = f"{type(error).__name__}: {error}".splitlines()[0]

@@ -18,7 +18,7 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.agreement import Agreement, OneOutcome
 from kipviz.properties.commit_requested import CommitsAsAsked
 from kipviz.properties.expectations import EXPECTATIONS
-from kipviz.properties.invariants import PROMISES
+from kipviz.properties.invariants import INVARIANTS
 from kipviz.properties.verdict import Property
 from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blame_for_harm
 from kipviz.scenarios.library import searched_scenario
@@ -29,7 +29,7 @@ SO_FAR = "holds so far"
 BREAKS = "breaks"
 NOT_DECIDED = "not decided"
 
-EVERY_PROPERTY: tuple[Property, ...] = (*PROPERTIES, *PROMISES, Agreement(), OneOutcome())
+EVERY_PROPERTY: tuple[Property, ...] = (*PROPERTIES, *INVARIANTS, Agreement(), OneOutcome())
 # Judged only if named, because a search does not look below a state that breaks one of these.
 ASKED_BY_NAME: tuple[Property, ...] = (*EXPECTATIONS, CommitsAsAsked())
 

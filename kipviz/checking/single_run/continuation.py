@@ -27,11 +27,11 @@ _ORDER = (*WORK, AGAIN)
 class Later(Value, frozen=True):
     """A property that holds at the end of a run and breaks when the run continues by itself.
 
-    `promise` is its name, `after` the number of steps until it breaks, `step` the name of the step that breaks it, and
+    `property_name` is its name, `after` the number of steps until it breaks, `step` the name of the step that breaks it, and
     `harm` what the violation costs.
     """
 
-    promise: str
+    property_name: str
     reason: str
     after: int
     step: str
@@ -75,7 +75,7 @@ def breaks_later(
             if finding.status == BROKEN:
                 name = label(world, action)
                 found.append(Later(prop.name, finding.reason, after, name, finding.harm))
-        broken = {later.promise for later in found}
+        broken = {later.property_name for later in found}
         asked = [(prop, state) for prop, state in asked if prop.name not in broken]
         world = outcome.world
     return tuple(found)

@@ -569,7 +569,9 @@ def judge_to_the_end(run: Run) -> tuple[Judgement, ...]:
     trace = run.trace.last()
     asked = properties_of(run.model)
     states = tuple(_observe_branch(trace, prop)[-1] for prop in asked)
-    later = {each.promise: each for each in breaks_later(run.model, trace.world, states, asked)}
+    later = {
+        each.property_name: each for each in breaks_later(run.model, trace.world, states, asked)
+    }
     return tuple(
         found.but(
             status=BROKEN,

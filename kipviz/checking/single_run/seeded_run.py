@@ -220,19 +220,19 @@ def run(task: Task) -> Verdict:
         return Verdict(task, "error", reason=reason, steps=step, transactions=transactions)
     mark = world.digest.hex()
     if broken is None and by_program is not None:
-        name, at, reason = by_program.promise, by_program.step, by_program.reason
+        name, at, reason = by_program.property_name, by_program.step, by_program.reason
         reason = f"{reason}; {THE_PROGRAM}: {blame_for_harm(model.spec, by_program.harm)}"
         return Verdict(task, PROGRAM, name, at, reason, step, transactions, mark)
     if broken is None:
         return Verdict(task, "holds", steps=step, transactions=transactions, fingerprint=mark)
-    name, at, reason = broken.promise, broken.step, broken.reason
+    name, at, reason = broken.property_name, broken.step, broken.reason
     return Verdict(task, "breaks", name, at, reason, step, transactions, mark)
 
 
 class _Violation(Value, frozen=True):
     """A property that a run breaks, the step (-1: at its end), the reason, and what it costs."""
 
-    promise: str
+    property_name: str
     step: int
     reason: str
     harm: Harm | None

@@ -91,9 +91,9 @@ def write(
 
 def _texts(path: Path, module: Module) -> Mapping[str, str]:
     texts = {str(path): module.text}
-    promises = dict(module.promises)
+    properties = dict(module.properties)
     for at, (design, counting) in enumerate(module.settings):
         stem = f"{module.name}_{word(design)}" if at else module.name
         texts[str(path.with_name(f"{stem}.cfg"))] = counting
-        texts[str(path.with_name(f"{stem}_promises.cfg"))] = promises[design]
+        texts[str(path.with_name(f"{stem}_properties.cfg"))] = properties[design]
     return texts

@@ -16,7 +16,7 @@ from typing import Any
 import kipviz
 from kipviz.checking.single_run.runs import scenario_header
 from kipviz.checking.tla.names import each_once, name_of_action, name_of_place, word
-from kipviz.checking.tla.reachable_states import PROMISE, Reached
+from kipviz.checking.tla.reachable_states import PROPERTY, Reached
 from kipviz.checking.tla.rule_recorder import RuleAnswer
 from kipviz.checking.tla.rule_text import formula, parameters
 from kipviz.checking.tla.situations import Deed, Numbers, Rules, Situation, Update, deed
@@ -44,7 +44,7 @@ class Module(Value, frozen=True):
     name: str
     text: str
     settings: tuple[tuple[str, str], ...]
-    promises: tuple[tuple[str, str], ...]
+    properties: tuple[tuple[str, str], ...]
 
 
 def module_of(
@@ -128,15 +128,15 @@ class _Writing:
             *self._next(),
             "=" * 79,
         ]
-        settings, promises = [], []
+        settings, properties = [], []
         for each in self._reached.searches:
             name = each.design.name
             constant = [f"CONSTANT Design = {quote_text(name)}"] if self._several else []
             config = "\n".join(["SPECIFICATION Spec", *constant, ""])
             settings.append((name, config))
             invariants = "".join(f"INVARIANT {_camel(p)}\n" for p in self._of_states())
-            promises.append((name, config + invariants))
-        return Module(self._name, "\n".join(lines) + "\n", tuple(settings), tuple(promises))
+            properties.append((name, config + invariants))
+        return Module(self._name, "\n".join(lines) + "\n", tuple(settings), tuple(properties))
 
     # -- the head ------------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ class _Writing:
         for name, variable in zip(self._variables, variables, strict=True):
             first, *keys = variable.place
             yield from _comment(f"{first} {', '.join(map(str, keys))}".strip())
-            if variable.place[0] == PROMISE:
+            if variable.place[0] == PROPERTY:
                 rows = list(self._render_memory(variable.place[1], variable.values))
             else:
                 rows = records(variable.values)
@@ -271,31 +271,31 @@ class _Writing:
             for name, variable in zip(self._variables, variables, strict=True):
                 yield f"{indent}/\\ {name} = {name}_values[{variable.at[search.first] + 1}]"
         yield ""
-        broken = [f'{self._promise(name)}.verdict = "{BROKEN}"' for name in self._promises()]
+        broken = [f'{self._property(name)}.verdict = "{BROKEN}"' for name in self._properties()]
         yield from _comment("The search does not go beyond a state that breaks a property.")
         yield f"Broken == {OR.join(broken) or 'FALSE'}"
         for prop in self._reached.properties:
             if prop.name in self._of_states():
                 yield from _comment(f"{prop.name}: {prop.sentence}")
-                yield f'{_camel(prop.name)} == {self._promise(prop.name)}.verdict # "{BROKEN}"'
-            elif prop.name in self._promises():
+                yield f'{_camel(prop.name)} == {self._property(prop.name)}.verdict # "{BROKEN}"'
+            elif prop.name in self._properties():
                 yield from _comment(
                     f"{prop.name} is about what can still come behind a state, which no invariant says; kipviz decides it on "
                     "its graph. Here is where nothing is pending."
                 )
-                yield f'NothingPending == {self._promise(prop.name)}.verdict = "{HOLDS}"'
+                yield f'NothingPending == {self._property(prop.name)}.verdict = "{HOLDS}"'
         yield ""
 
-    def _promises(self) -> tuple[str, ...]:
+    def _properties(self) -> tuple[str, ...]:
         """Return the properties whose memory changes, so that they can break here."""
-        return tuple(each.place[1] for each in self._reached.variables if each.place[0] == PROMISE)
+        return tuple(each.place[1] for each in self._reached.variables if each.place[0] == PROPERTY)
 
     def _of_states(self) -> tuple[str, ...]:
         """Return the properties that a single state can break; being stuck forever is not one of them."""
-        return tuple(name for name in self._promises() if name != NothingPending.name)
+        return tuple(name for name in self._properties() if name != NothingPending.name)
 
-    def _promise(self, name: str) -> str:
-        at = [each.place for each in self._reached.variables].index((PROMISE, name))
+    def _property(self, name: str) -> str:
+        at = [each.place for each in self._reached.variables].index((PROPERTY, name))
         return self._variables[at]
 
     def _render_memory(self, name: str, values: tuple[Any, ...]) -> Iterator[Term]:

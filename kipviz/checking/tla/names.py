@@ -6,7 +6,7 @@ import re
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
-from kipviz.checking.tla.reachable_states import PROMISE, Place
+from kipviz.checking.tla.reachable_states import PROPERTY, Place
 from kipviz.cluster.actions import ClusterAction
 
 K = TypeVar("K", bound=Hashable)
@@ -18,7 +18,7 @@ def word(text: str) -> str:
 
 
 def name_of_place(place: Place) -> str:
-    """Return the name of a part of a world: log_output_A_0, app_1_producer_to_B1, promise_atomic."""
+    """Return the name of a part of a world: log_output_A_0, app_1_producer_to_B1, property_atomic."""
     match place:
         case ("logs", str() as partition):
             return f"log_{word(partition)}"
@@ -30,7 +30,7 @@ def name_of_place(place: Place) -> str:
             # Internal partitions are named by their number: the role implies the topic.
             of = shard.rpartition("-")[2] if shard.startswith("__") else word(shard)
             return f"B{broker}_{role}_{of}" if shard else f"B{broker}_{role}"
-        case (str() as first, *others) if first == PROMISE:
+        case (str() as first, *others) if first == PROPERTY:
             return "_".join((first, *(word(str(each)) for each in others)))
     return "_".join(word(str(each)) for each in place)
 

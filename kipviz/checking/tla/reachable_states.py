@@ -21,11 +21,11 @@ from kipviz.properties.verdict import Property, States
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.setting_changes import change_story
 
-# The position of a value in a world: the field, and its key if the field is a table. A property is ("promise", its
+# The position of a value in a world: the field, and its key if the field is a table. A property is ("property", its
 # name).
 Place: TypeAlias = tuple[str, *tuple[Any, ...]]
 
-PROMISE = "promise"
+PROPERTY = "property"
 ABSENT = "absent"
 STATES_MAX = 20_000
 
@@ -182,8 +182,8 @@ class _Gathered:
 
     def _note(self, search: Search, world: World, states: States) -> None:
         number = self._count
-        promises = zip(search.properties, states, strict=True)
-        remembered = (((PROMISE, prop.name), state) for prop, state in promises)
+        properties = zip(search.properties, states, strict=True)
+        remembered = (((PROPERTY, prop.name), state) for prop, state in properties)
         for place, value in chain(list_places(world), remembered):
             values, at = self._values.setdefault(place, {}), self._at.setdefault(place, [])
             if len(at) < number:

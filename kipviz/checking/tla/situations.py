@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kipviz.checking.tla.reachable_states import PROMISE, NotWhole, Reached, SearchStep, Variable
+from kipviz.checking.tla.reachable_states import PROPERTY, NotWhole, Reached, SearchStep, Variable
 from kipviz.checking.tla.rule_recorder import RuleAnswer
 
 # For some of the variables, by their index, the index of the value.
@@ -91,8 +91,8 @@ class Rules:
 def deed(reached: Reached, rules: Rules, steps: Sequence[SearchStep]) -> Deed:
     """Return the situations in which an action is possible, and what it does there."""
     variables = reached.variables
-    promises = [n for n, each in enumerate(variables) if each.place[0] == PROMISE]
-    world = [n for n in range(len(variables)) if n not in promises]
+    properties = [n for n, each in enumerate(variables) if each.place[0] == PROPERTY]
+    world = [n for n in range(len(variables)) if n not in properties]
     changed = [n for n in world if any(_differs(variables[n], step) for step in steps)]
     still = [n for n in world if n not in changed]
     # Variables that the step does not change are the least likely to matter, and among them those with many values.
@@ -110,9 +110,9 @@ def deed(reached: Reached, rules: Rules, steps: Sequence[SearchStep]) -> Deed:
             raise NotWhole(
                 "what these designs do in one state differs by more than what their rules are asked there: write a module for each"
             )
-    situations = _decisive(known, (*promises, *still, *changed), rules)
+    situations = _decisive(known, (*properties, *still, *changed), rules)
     updates = []
-    for n in promises:
+    for n in properties:
         if not any(_differs(variables[n], step) for step in steps):
             continue
         after = (
@@ -122,7 +122,7 @@ def deed(reached: Reached, rules: Rules, steps: Sequence[SearchStep]) -> Deed:
             )
             for s in steps
         )
-        order = (*(p for p in promises if p != n), *still, *changed, n)
+        order = (*(p for p in properties if p != n), *still, *changed, n)
         updates.append(
             Update(n, _drop_idle_rows(_decisive(_collect_known(reached, after), order, rules)))
         )

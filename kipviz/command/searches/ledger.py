@@ -148,7 +148,7 @@ def _drafts(arguments: argparse.Namespace) -> int:
                 "design": each.design,
                 "scenario": each.scenario,
                 "faults": each.faults,
-                "property": each.promise,
+                "property": each.property_name,
                 "verdict": each.verdict,
                 "words": words_of(each),
                 "states": each.states,

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_rules(parser, "--from")
     parser.add_argument("--faults", default="", metavar="FAULTS", help="such as expire_lock=1")
     parser.add_argument(
-        "--promise",
+        "--property",
         action="append",
         default=[],
         metavar="NAME",
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.design,
             arguments.other,
             budget_of(arguments.faults),
-            tuple(arguments.promise),
+            tuple(arguments.property),
             arguments.decisions_max,
             arguments.states_max,
         )
@@ -93,6 +93,6 @@ def _document(attempt: Attempt) -> dict[str, Any]:
         "design": attempt.design,
         "verdict": attempt.verdict,
         "states": attempt.states,
-        "promise": attempt.promise or None,
+        "property": attempt.property_name or None,
         "steps": attempt.step or None,
     }

@@ -161,7 +161,7 @@ def _findings(arguments: argparse.Namespace) -> int:
                 "slots": each.finding.slots,
                 "scenario": each.finding.scenario if each.run is not None else "",
                 "faults": each.finding.faults,
-                "asked": each.finding.promise,
+                "asked": each.finding.property_name,
                 "verdict": each.verdict,
                 "steps": each.steps,
                 "reason": each.reason,

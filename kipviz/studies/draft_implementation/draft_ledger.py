@@ -22,7 +22,7 @@ from kipviz.studies.draft_implementation.implementation import (
     CLUSTERS,
     OF_A_JOB,
     OF_JOBS,
-    PROMISES,
+    PROPERTY_NAMES,
     Case,
     FoundRepair,
     Tried,
@@ -49,7 +49,7 @@ class LedgerEntry(Value, frozen=True):
     design: str
     scenario: str
     faults: str
-    promise: str
+    property_name: str
     verdict: str
     states: int
     steps: int = 0
@@ -133,20 +133,24 @@ def _judge_case(
 ) -> Entries:
     """Judge each property of a case, and find a repair if one breaks."""
     rows = []
-    for promise in PROMISES:
-        without = next((each for each in bare if each.promise == promise and each.breaks), None)
+    for property_name in PROPERTY_NAMES:
+        without = next(
+            (each for each in bare if each.property_name == property_name and each.breaks), None
+        )
         if without is not None:
             rows.append(without.but(faults=case.faults, bare=True))
         else:
-            found = case.judge(case.design, tell, (promise,))
-            rows.append(_entry(label, case, promise, found))
+            found = case.judge(case.design, tell, (property_name,))
+            rows.append(_entry(label, case, property_name, found))
     if not any(row.breaks and not row.bare for row in rows):
         return tuple(rows)
     before = next((each.repair.slots for each in bare if each.repair.slots), ())
     whole = repair(case, tell, before, tried=tried)
     return tuple(
         row.but(
-            repair=whole if whole.slots else repair(case, tell, (), (row.promise,), tried=tried)
+            repair=whole
+            if whole.slots
+            else repair(case, tell, (), (row.property_name,), tried=tried)
         )
         if row.breaks and not row.bare
         else row
@@ -154,10 +158,10 @@ def _judge_case(
     )
 
 
-def _entry(label: str, case: Case, promise: str, found: DesignVerdicts) -> LedgerEntry:
-    cell, states = found.cell(promise), found.explored.states
+def _entry(label: str, case: Case, property_name: str, found: DesignVerdicts) -> LedgerEntry:
+    cell, states = found.cell(property_name), found.explored.states
     place = (label, case.design, case.scenario, case.faults)
-    row = LedgerEntry(*place, promise, case.not_decided, states, timers=found.explored.timers)
+    row = LedgerEntry(*place, property_name, case.not_decided, states, timers=found.explored.timers)
     if cell.verdict == HOLDS:
         return row.but(verdict=HOLDS)
     if cell.verdict != BREAKS:

@@ -33,7 +33,7 @@ from kipviz.scenarios.library import scenario, searched_scenario
 from kipviz.scenarios.setting_changes import apply_changes
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
 
-PROMISES = ("atomic", "no stuck transactions or records")
+PROPERTY_NAMES = ("atomic", "no stuck transactions or records")
 # The limit of states for a verdict: the largest case, a two-phase commit job that may crash, ends before it.
 STATES_MAX = 400_000
 APART, TOGETHER = "kip-1289-draft-small", "kip-1289-draft-small-together"
@@ -66,13 +66,15 @@ class Case(Value, frozen=True):
         """The verdict on a property that was not decided within the limit of states."""
         return f"not decided within {STATES_MAX:,} states"
 
-    def judge(self, under: str, tell: Tell, promises: tuple[str, ...] = PROMISES) -> DesignVerdicts:
+    def judge(
+        self, under: str, tell: Tell, properties: tuple[str, ...] = PROPERTY_NAMES
+    ) -> DesignVerdicts:
         """Search the case under a design until a property breaks, or to the limit of states.
 
         Raises:
             StoppedEarly: if `tell` returns False.
         """
-        asked = tuple(property_named(name) for name in promises)
+        asked = tuple(property_named(name) for name in properties)
         bounds = Bounds(states_max=STATES_MAX, breaks_max=1)
         budget = budget_of(self.faults)
         found = judge(self.scenario, under, budget, bounds, searching(tell), asked)
@@ -157,8 +159,8 @@ def _record_questions(slot: str, option: Option, asked: dict[str, str]) -> Optio
 class _Trials:
     """Sets of decisions tried in one case; a run that broke one can refute others without a search."""
 
-    def __init__(self, case: Case, promises: tuple[str, ...], tell: Tell, tried: Tried) -> None:
-        self.case, self.promises, self.tell, self.tried = case, promises, tell, tried
+    def __init__(self, case: Case, properties: tuple[str, ...], tell: Tell, tried: Tried) -> None:
+        self.case, self.properties, self.tell, self.tried = case, properties, tell, tried
         name, *changes = case.design.split("+")
         self._base = design(name)
         self._choices = {s: option for s, _, option in (c.partition("=") for c in changes)}
@@ -191,9 +193,9 @@ class _Trials:
 
     def _search_candidate(self, candidate: Design) -> DesignVerdicts:
         chosen = (candidate.chosen, candidate.levels)
-        place = (self.case.scenario, self.case.faults, self.promises, chosen)
+        place = (self.case.scenario, self.case.faults, self.properties, chosen)
         if place not in self.tried:
-            self.tried[place] = self.case.judge(candidate.name, self.tell, self.promises)
+            self.tried[place] = self.case.judge(candidate.name, self.tell, self.properties)
         return self.tried[place]
 
 
@@ -201,7 +203,7 @@ def repair(
     case: Case,
     tell: Tell = content,
     known: tuple[str, ...] = (),
-    promises: tuple[str, ...] = PROMISES,
+    properties: tuple[str, ...] = PROPERTY_NAMES,
     tried: Tried | None = None,
 ) -> FoundRepair:
     """Return a smallest set of slots that, filled as in the repaired design, breaks no property.
@@ -219,7 +221,7 @@ def repair(
     Raises:
         StoppedEarly: if `tell` returns False.
     """
-    trials = _Trials(case, promises, tell, {} if tried is None else tried)
+    trials = _Trials(case, properties, tell, {} if tried is None else tried)
     if not trials.try_set(trials.slots).slots:
         return FoundRepair()
     if known:
@@ -270,7 +272,7 @@ ITERATION_PARTS = Parts(
         "iteration",
         "cluster",
         "faults",
-        *PROMISES,
+        *PROPERTY_NAMES,
         "searched",
         TIMERS,
         "a smallest repair, and what was searched with it",
@@ -408,7 +410,7 @@ def _restarting(arrangement: str, limit: int, tell: Tell) -> tuple[Row, ...]:
 
 
 ARRANGEMENT_PARTS = Parts(
-    ("arrangement", "design", "faults", *PROMISES, "searched", TIMERS, "what breaks"),
+    ("arrangement", "design", "faults", *PROPERTY_NAMES, "searched", TIMERS, "what breaks"),
     tuple(
         Part(
             f"{ARRANGEMENTS[where]}, {label}, {faults or NO_FAULT}",

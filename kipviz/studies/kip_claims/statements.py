@@ -92,17 +92,22 @@ class JudgedStatement(Value, frozen=True):
 
 
 def by_search(
-    section: str, claim: str, promise: str, design: str, scenario: str = SMALL, faults: str = ""
+    section: str,
+    claim: str,
+    property_name: str,
+    design: str,
+    scenario: str = SMALL,
+    faults: str = "",
 ) -> Statement:
     """Return a claim that a search judges: no interleaving breaks the property."""
-    return Statement(section, claim, design, scenario, faults, promise)
+    return Statement(section, claim, design, scenario, faults, property_name)
 
 
 def by_story(
-    section: str, claim: str, scenario: str, design: str, promise: str = "atomic"
+    section: str, claim: str, scenario: str, design: str, property_name: str = "atomic"
 ) -> Statement:
     """Return a claim that a story judges, with what the cluster does next by itself."""
-    return Statement(section, claim, design, scenario, property=promise, played=True)
+    return Statement(section, claim, design, scenario, property=property_name, played=True)
 
 
 def by_look(section: str, claim: str, scenario: str, design: str, look: Look) -> Statement:
@@ -217,7 +222,7 @@ def _judge_along_story(statement: Statement, where: str) -> JudgedStatement:
             "",
             design=statement.design,
             scenario=statement.scenario,
-            promise=statement.property,
+            property_name=statement.property,
             played=True,
         )
     )

@@ -54,7 +54,7 @@ class BySearch(Value, frozen=True):
 class Finding(Value, frozen=True):
     """One finding: what the text says, what is wrong, and how it is demonstrated.
 
-    `promise` is a property, searched in `scenario` under `design` with `faults`, or with `played` only along the story
+    `property_name` is a property, searched in `scenario` under `design` with `faults`, or with `played` only along the story
     itself. `look` is a predicate on the story. `counting` returns a sentence with numbers. `against` names the texts
     that contradict each other. `because` is the reason why there is no run: the finding is about the text alone, or,
     with `needs`, about what the model lacks.
@@ -67,7 +67,7 @@ class Finding(Value, frozen=True):
     design: str = ""
     scenario: str = SMALL
     faults: str = ""
-    promise: str = ""
+    property_name: str = ""
     look: Look | None = None
     counting: Callable[[], str] | BySearch | None = None
     because: str = ""
@@ -121,9 +121,9 @@ def show_finding(
     progress: ProgressTold | None = None,
 ) -> FindingResult:
     """Compute the result of a finding."""
-    if finding.promise and finding.played:
+    if finding.property_name and finding.played:
         return _play_to_break(finding)
-    if finding.promise:
+    if finding.property_name:
         return _search_finding(finding, bounds, progress)
     if finding.look is not None:
         return _play_to_moment(finding, finding.look)
@@ -164,7 +164,7 @@ def _search_finding(
 ) -> FindingResult:
     story, chosen = scenario_named(finding.scenario), design_named(finding.design)
     budget = budget_of(finding.faults)
-    prop = property_named(finding.promise)
+    prop = property_named(finding.property_name)
     found, explored = first_break(story.searched.model(chosen, budget), prop, bounds, progress)
     if found is not None:
         run = runs.follow_found(story, chosen, budget, found.actions)
@@ -194,17 +194,17 @@ def _with_its_lock(
         return "", "", TimersRan()
     scenario, budget = searched_scenario(finding.scenario), budget_of(finding.faults)
     model = scenario.model(chosen.but(lock_expiry=ITS_LOCK), budget)
-    asked = dict.fromkeys((property_named(finding.promise), PROPERTIES[0]))
+    asked = dict.fromkeys((property_named(finding.property_name), PROPERTIES[0]))
     search = Search(model, tuple(asked))
     # The search ends with the first run that breaks the property; other continuations do not matter here.
     explored = search.run(bounds.but(breaks_max=1), progress)
-    if search.found and finding.promise not in search.found:
+    if search.found and finding.property_name not in search.found:
         explored = search.run(bounds.but(breaks_max=len(asked)), progress)
     return *_verdict_with_its_lock(finding, search, explored), explored.timers
 
 
 def _verdict_with_its_lock(finding: Finding, search: Search, explored: Explored) -> tuple[str, str]:
-    found = search.found.get(finding.promise)
+    found = search.found.get(finding.property_name)
     if found is not None:
         return BREAKS, f"breaks as well, after {len(found.actions)} steps"
     if not explored.complete:
@@ -213,7 +213,9 @@ def _verdict_with_its_lock(finding: Finding, search: Search, explored: Explored)
     states = f"{explored.states:,} states"
     if explored.undecided:
         states = f"{states}, {explored.undecided} of them undecided"
-    needs = f"depends on our lock rule: “{title_of(finding.promise)}” does not break ({states})"
+    needs = (
+        f"depends on our lock rule: “{title_of(finding.property_name)}” does not break ({states})"
+    )
     if instead is None:
         return "", needs
     return (
@@ -238,7 +240,7 @@ def _play_to_break(finding: Finding) -> FindingResult:
     """Play the story up to the first moment at which its property is broken."""
     run, prop = (
         runs.play_searched(finding.scenario, finding.design),
-        property_named(finding.promise),
+        property_named(finding.property_name),
     )
     state = prop.initial(run.trace.node(0).world)
     for step, number in enumerate(run.trace.line):

@@ -29,7 +29,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Every record of a committed transaction is delivered again, without any fault. The marker has a higher epoch "
         "than the staging, so it resolves no record, and the acquisition lock releases the record when it expires.",
         "as-written",
-        promise="atomic",
+        property_name="atomic",
     ),
     Finding(
         "A",
@@ -38,7 +38,7 @@ FINDINGS: tuple[Finding, ...] = (
         "The coordinator sends markers only to the partitions of the transaction. None of them is the share group's, so "
         "no marker is sent for the staged records.",
         "finding-A",
-        promise=LIVE,
+        property_name=LIVE,
     ),
     Finding(
         "B",
@@ -47,7 +47,7 @@ FINDINGS: tuple[Finding, ...] = (
         "The source partition and the state partition can have different leaders. The marker then arrives at a broker "
         "that has no staged record in its cache.",
         "finding-B",
-        promise=LIVE,
+        property_name=LIVE,
     ),
     Finding(
         "C",
@@ -56,7 +56,7 @@ FINDINGS: tuple[Finding, ...] = (
         "The state partition depends on the group, the topic id and the partition. The marker goes to a different "
         "partition.",
         "finding-C",
-        promise=LIVE,
+        property_name=LIVE,
     ),
     Finding(
         "D",
@@ -65,7 +65,7 @@ FINDINGS: tuple[Finding, ...] = (
         "The record can be delivered again after the decision to commit.",
         "finding-D",
         faults="expire_lock=1",
-        promise="atomic",
+        property_name="atomic",
     ),
     Finding(
         "E",
@@ -85,7 +85,7 @@ FINDINGS: tuple[Finding, ...] = (
         "The records stay locked for the same member, so its next poll() returns none of them until the lock expires.",
         "finding-F",
         ABORTING,
-        promise="abort releases records",
+        property_name="abort releases records",
     ),
     Finding(
         "G",
@@ -94,7 +94,7 @@ FINDINGS: tuple[Finding, ...] = (
         "A rejected record counts as processed and is never written to a dead-letter topic.",
         "finding-G",
         "kip-1289-small-reject",
-        promise="rejected records are archived",
+        property_name="rejected records are archived",
     ),
     Finding(
         "H",
@@ -112,7 +112,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Under transaction version 2 the coordinator bumps the epoch when it decides, so no marker of the transaction "
         "has the staged epoch.",
         "finding-I",
-        promise=LIVE,
+        property_name=LIVE,
     ),
     Finding(
         "J",
@@ -134,7 +134,7 @@ FINDINGS: tuple[Finding, ...] = (
         "If the response to a successful staging is lost, the retry is rejected.",
         "finding-K",
         faults="lose_connection=1",
-        promise="own acknowledgement is no conflict",
+        property_name="own acknowledgement is no conflict",
     ),
     Finding(
         "L",
@@ -216,7 +216,7 @@ FINDINGS: tuple[Finding, ...] = (
         "That poll() accepts the whole previous batch. No output of the batch is committed, so its records are lost.",
         "finding-X1",
         ABORTING,
-        promise="atomic",
+        property_name="atomic",
     ),
     Finding(
         "X2",
@@ -233,7 +233,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Flow - Share Group, Execution on Broker 5; __share_group_state schema unchanged",
         "The share coordinator does not apply the marker, so its state no longer matches its own log.",
         "finding-X3",
-        promise=LIVE,
+        property_name=LIVE,
     ),
     Finding(
         "X4",
@@ -312,7 +312,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Unless staging starts the transaction, commitTransaction() sends no EndTxn at all.",
         "finding-X11",
         "kip-1289-small-reject",
-        promise="commit means decided",
+        property_name="commit means decided",
     ),
     Finding(
         "X12",
@@ -322,7 +322,7 @@ FINDINGS: tuple[Finding, ...] = (
         "staged on that broker.",
         "finding-E+marker_epoch=at_least",
         "kip-1289-small-by-hand",
-        promise="atomic",
+        property_name="atomic",
     ),
     Finding(
         "X13",
@@ -349,7 +349,7 @@ FINDINGS: tuple[Finding, ...] = (
         "When the share coordinator merges two states of a record, it keeps the one with the higher id. TX_PENDING has "
         "the highest, so no outcome ever replaces it.",
         "finding-X15",
-        promise=LIVE,
+        property_name=LIVE,
     ),
     Finding(
         "X16",
@@ -429,7 +429,7 @@ FINDINGS: tuple[Finding, ...] = (
         "transaction.",
         "finding-X24",
         "kip-1289-small-twice-in-one",
-        promise="atomic",
+        property_name="atomic",
     ),
     Finding(
         "X25",
@@ -449,7 +449,7 @@ FINDINGS: tuple[Finding, ...] = (
         "of them.",
         "finding-X26",
         ABORTING,
-        promise="no self-deadlock",
+        property_name="no self-deadlock",
     ),
     *LINE_BY_LINE,
 )

@@ -18,7 +18,7 @@ LINE_BY_LINE: tuple[Finding, ...] = (
         "records have no acknowledgement.",
         "finding-X27",
         "kip-1289-small-explicit",
-        promise="poll() goes on",
+        property_name="poll() goes on",
     ),
     Finding(
         "X28",
@@ -64,7 +64,7 @@ LINE_BY_LINE: tuple[Finding, ...] = (
         "An ACQUIRED record cannot be acquired, and its only timer has just fired, so nothing releases the record.",
         "finding-X32",
         faults="expire_lock=1",
-        promise="every lock expires",
+        property_name="every lock expires",
     ),
     Finding(
         "X33",
@@ -150,7 +150,7 @@ LINE_BY_LINE: tuple[Finding, ...] = (
         "the draft implementation (pull request 22357) the marker fails and is retried.",
         "finding-X43",
         "kip-1289-small-lost-outcome",
-        promise="atomic",
+        property_name="atomic",
         played=True,
     ),
 )

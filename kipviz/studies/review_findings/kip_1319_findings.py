@@ -42,7 +42,7 @@ FINDINGS: tuple[Finding, ...] = (
         "is then committed for the topic that now has the name.",
         "kafka",
         "kip-1319-remade-v5",
-        promise="atomic",
+        property_name="atomic",
         played=True,
         against=f"{ITSELF} (Topic ID resolution, bounded by max.block.ms); {KAFKA}, "
         "KafkaProducer.awaitTopicMetadata",
@@ -66,7 +66,7 @@ FINDINGS: tuple[Finding, ...] = (
         "it the producer still waits, and then sends names, which protect nothing.",
         "kafka-tv1",
         "kip-1319-remade-tv1",
-        promise="atomic",
+        property_name="atomic",
         played=True,
         against=f"{ITSELF} (Version negotiation; Rejected Alternatives); {KAFKA}, "
         "KafkaProducer.sendOffsetsToTransaction",
@@ -79,7 +79,7 @@ FINDINGS: tuple[Finding, ...] = (
         "deleted and created again since the fetch, the offset is committed for the new topic.",
         "kafka",
         "kip-1319-remade-first",
-        promise="atomic",
+        property_name="atomic",
         played=True,
         against=f"{KAFKA}, OffsetCommitRequest version 10",
     ),

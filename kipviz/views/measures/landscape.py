@@ -16,7 +16,7 @@ from kipviz.views.reports.blocks import (
 )
 
 MEANING = (
-    '"holds": no promise breaks in any order of events that these durations allow, and some run commits. '
+    '"holds": no property breaks in any order of events that these durations allow, and some run commits. '
     '"never commits": nothing breaks, because every transaction times out. Messages arrive at once and '
     "the application works without a pause; a slower cluster may break where this one holds."
 )

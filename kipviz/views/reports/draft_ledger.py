@@ -9,7 +9,7 @@ from kipviz.scenarios.applications.program_faults import THE_PROGRAM
 from kipviz.studies.draft_implementation.draft_ledger import LedgerEntry
 from kipviz.studies.draft_implementation.implementation import (
     NO_FAULT,
-    PROMISES,
+    PROPERTY_NAMES,
     STATES_MAX,
 )
 from kipviz.views.exports.markdown import plain
@@ -42,14 +42,15 @@ def _short(entries: Sequence[LedgerEntry]) -> str:
     for each in entries:
         groups.setdefault((each.arrangement, each.label, each.design), []).append(each)
     rows = [
-        (*key, *(_verdicts(each, promise) for promise in PROMISES)) for key, each in groups.items()
+        (*key, *(_verdicts(each, property_name) for property_name in PROPERTY_NAMES))
+        for key, each in groups.items()
     ]
-    return table(("arrangement", "design", "its decisions", *PROMISES), rows)
+    return table(("arrangement", "design", "its decisions", *PROPERTY_NAMES), rows)
 
 
-def _verdicts(entries: Sequence[LedgerEntry], promise: str) -> str:
+def _verdicts(entries: Sequence[LedgerEntry], property_name: str) -> str:
     """Return with which faults a property breaks, and with which it is not decided; "holds" if there are none."""
-    mine = [each for each in entries if each.promise == promise]
+    mine = [each for each in entries if each.property_name == property_name]
     words = [
         f"{what}: {', '.join(faults)}"
         for what, faults in (
@@ -84,7 +85,7 @@ def _rows(entries: Sequence[LedgerEntry]) -> str:
             each.arrangement,
             each.label,
             each.faults or NO_FAULT,
-            each.promise,
+            each.property_name,
             words_of(each),
             f"{each.states:,} states",
             each.reason,

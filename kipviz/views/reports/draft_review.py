@@ -128,7 +128,7 @@ def _breaking(played: Sequence[PlayedStory]) -> tuple[str, ...]:
             "story",
             "design",
             "our inference in it",
-            "promise",
+            "property",
             "what happens",
             *why,
             "the run",

@@ -237,9 +237,9 @@ def corners_blocks(all_told: Iterable[CornerResult]) -> Blocks:
 
 def _where(shown: FindingResult) -> str:
     finding = shown.finding
-    if not finding.promise and finding.look is None:
+    if not finding.property_name and finding.look is None:
         return ""
-    asked = f"“{title_of(finding.promise)}” in " if finding.promise else ""
+    asked = f"“{title_of(finding.property_name)}” in " if finding.property_name else ""
     return f"{asked}{finding.scenario}" + (f", {finding.faults}" if finding.faults else "")
 
 

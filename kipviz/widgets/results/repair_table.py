@@ -74,7 +74,7 @@ def repair(
     design: str = "as-written",
     other: str = "repaired",
     faults: str = "",
-    promises: Sequence[str] = (),
+    properties: Sequence[str] = (),
     decisions_max: int = DECISIONS_MAX,
     states_max: int = STATES_MAX,
 ) -> Repaired:
@@ -89,7 +89,7 @@ def repair(
         other: the design whose decisions are tried; several with commas between them, or "any" for every option of
             every slot. With several designs a decision is called SLOT=OPTION.
         faults: the faults that may happen, such as "expire_lock=1".
-        promises: names of the properties to keep; by default all.
+        properties: names of the properties to keep; by default all.
         decisions_max: the maximum number of decisions that are tried together.
         states_max: the number of states at which a search stops; its set is then "not decided".
 
@@ -106,7 +106,7 @@ def repair(
         design,
         other,
         budget_of(faults),
-        several("promises", promises, "atomic") if promises else (),
+        several("properties", properties, "atomic") if properties else (),
         decisions_max,
         states_max,
     )

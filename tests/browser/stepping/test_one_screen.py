@@ -184,7 +184,7 @@ def test_the_buttons_of_a_comparison_stand_in_one_row_and_an_empty_side_says_so(
 
 
 @pytest.mark.parametrize(("width", "height"), LAPTOPS)
-def test_a_broken_promise_is_read_beside_the_sentence_without_scrolling(show, width, height):
+def test_a_broken_property_is_read_beside_the_sentence_without_scrolling(show, width, height):
     broken = open_run("kip-1289-lock-expiry", "finding-D").payload
     page = show(broken, width=width, height=height, step=33)
     assert page.locator(".kv").bounding_box()["height"] <= TALL

@@ -1,4 +1,4 @@
-"""The last step of a run says which promises break along what the cluster does next by itself."""
+"""The last step of a run says which properties break along what the cluster does next by itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_end_of_a_story_says_what_play_says_and_the_step_before_it_does_not(
     assert verdicts_at(line, last - 1)["atomic"] == ("holds", "")
 
 
-def test_a_story_whose_design_keeps_its_promises_says_nothing_more_at_its_end() -> None:
+def test_a_story_whose_design_keeps_its_properties_says_nothing_more_at_its_end() -> None:
     line = main_line(Lab(runs.play(STORY, "repaired")).payload)
     last = len(line["steps"]) - 1
     assert verdicts_at(line, last)["atomic"] == ("holds", "")

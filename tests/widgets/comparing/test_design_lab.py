@@ -49,7 +49,7 @@ def test_a_table_of_no_designs_says_that_nothing_was_judged():
     assert repr(kipviz.verdicts(SMALL, [])) == "Nothing was judged.\n"
 
 
-def test_a_counterexample_opens_where_the_promise_breaks_and_says_what_would_have_saved_it():
+def test_a_counterexample_opens_where_the_property_breaks_and_says_what_would_have_saved_it():
     found = kipviz.explore(SMALL, "finding-D", "expire_lock=1")
     stepper = found.open("atomic")
     assert stepper.step == 31

@@ -50,7 +50,7 @@ def test_the_map_has_a_mark_for_each_cell_and_a_shape_for_each_verdict(found: La
     assert marks["atomic breaks"].y == ("finding-D, 10 s",)
 
 
-def test_a_cell_opens_in_the_stepper_where_the_promise_breaks(found: Landscape) -> None:
+def test_a_cell_opens_in_the_stepper_where_the_property_breaks(found: Landscape) -> None:
     assert "atomic" in repr(found.open("finding-D", 10_000, 60_000))
     with pytest.raises(LookupError, match="nothing breaks there"):
         found.open("repaired", 10_000, 60_000)

@@ -1,4 +1,4 @@
-"""Each promise, clause by clause: what is known of a run so far, an event that breaks it, and its neighbours."""
+"""Each invariant, clause by clause: what is known of a run so far, an event that breaks it, and its neighbours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kipviz.core.table import Table
 from kipviz.messages.cluster.features import Features
 from kipviz.messages.events import BatchAppended, RecordsMoved, TimePassed, TransactionMoved
 from kipviz.properties.facts.share_record import ShareRecord
-from kipviz.properties.invariants import PROMISES, Facts, Promise
+from kipviz.properties.invariants import INVARIANTS, Facts, Invariant
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
@@ -27,12 +27,12 @@ BELOW_2 = world(
 )
 
 
-def promise(name: str) -> Promise:
-    return next(each for each in PROMISES if each.name == name)
+def invariant(name: str) -> Invariant:
+    return next(each for each in INVARIANTS if each.name == name)
 
 
 def breaks(name: str, facts: Facts, event: Event, where: Any = WORLD) -> str:
-    return promise(name).breaks(facts, event, where)
+    return invariant(name).breaks(facts, event, where)
 
 
 def moves(before: RecordState, after: RecordState, member: str = "M1") -> Event:
@@ -191,11 +191,11 @@ def test_a_fenced_producer_commits_and_writes_nothing_and_may_abort() -> None:
     assert breaks(writes, nobody, output(100, pid=-1, epoch=0)) == ""
 
 
-# -- all promises in one pass --------------------------------------------------------------------------
+# -- all invariants in one pass --------------------------------------------------------------------------
 
 
 def facts_after(facts: Facts, *events: Event, where: Any = WORLD) -> Facts:
-    return PROMISES[0].observe(facts, None, Outcome(where, events))
+    return INVARIANTS[0].observe(facts, None, Outcome(where, events))
 
 
 def test_an_event_that_nobody_looks_at_hides_none_behind_it() -> None:
@@ -203,7 +203,7 @@ def test_an_event_that_nobody_looks_at_hides_none_behind_it() -> None:
     assert tuple(broken) == ("one outcome",)
 
 
-def test_a_promise_that_is_broken_hides_none_behind_it() -> None:
+def test_an_invariant_that_is_broken_hides_none_behind_it() -> None:
     fenced = Facts().but(epochs=Table.of({9: 1}), broken=Table.of({"committed stays": "so"}))
     assert tuple(facts_after(fenced, COMMITS).broken) == (
         "committed stays",
@@ -215,6 +215,6 @@ def test_one_step_is_told_anew_to_each_run_that_takes_it() -> None:
     """Two runs that share a step's outcome differ in what came before it."""
     fenced, outcome = Facts().but(epochs=Table.of({9: 1})), Outcome(WORLD, (COMMITS,))
     for facts, broken in ((Facts(), 0), (fenced, 1), (Facts(), 0)):
-        assert len(PROMISES[0].observe(facts, None, outcome).broken) == broken
+        assert len(INVARIANTS[0].observe(facts, None, outcome).broken) == broken
     for events, broken in (((ABORTS,), 0), ((COMMITS,), 1)):
-        assert len(PROMISES[0].observe(fenced, None, Outcome(WORLD, events)).broken) == broken
+        assert len(INVARIANTS[0].observe(fenced, None, Outcome(WORLD, events)).broken) == broken

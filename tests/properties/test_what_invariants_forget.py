@@ -1,4 +1,4 @@
-"""What the promises remember is forgotten when it is over: a run in which that matters, and what follows from it."""
+"""What the invariants remember is forgotten when it is over: a run in which that matters, and what follows from it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.properties.facts.run_facts import Facts
-from kipviz.properties.invariants import PROMISES
+from kipviz.properties.invariants import INVARIANTS
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
 from tests.messages.shares import staging_response
@@ -33,10 +33,10 @@ RESET = ShareStateReset(KEY, 5, 100)
 
 
 def broken_by(*events: Event, where: Any = WORLD) -> set[str]:
-    """The promises that a run breaks, an event in each step."""
+    """The invariants that a run breaks, an event in each step."""
     facts = Facts()
     for event in events:
-        facts = PROMISES[0].observe(facts, None, Outcome(where, (event,)))
+        facts = INVARIANTS[0].observe(facts, None, Outcome(where, (event,)))
     return set(facts.broken)
 
 
@@ -118,7 +118,7 @@ def test_a_group_id_may_have_colons() -> None:
     key = "a:b:SRC-ID:0"
     facts = Facts()
     for event in (start_at(102, key), start_at(101, key)):
-        facts = PROMISES[0].observe(facts, None, Outcome(WORLD, (event,)))
+        facts = INVARIANTS[0].observe(facts, None, Outcome(WORLD, (event,)))
     assert facts.broken["start offset only advances"] == (
         "the start offset of src-0 for a:b moved back from 102 to 101"
     )

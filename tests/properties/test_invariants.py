@@ -1,4 +1,4 @@
-"""Each promise over hand-made histories, and all of them over runs of the designs."""
+"""Each invariant over hand-made histories, and all of them over runs of the designs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kipviz.messages.shares.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions.transactions import InitProducerIdResponse
 from kipviz.properties.facts.share_facts import forget_decided
 from kipviz.properties.facts.share_record import ShareRecord
-from kipviz.properties.invariants import PROMISES, Facts, Promise
+from kipviz.properties.invariants import INVARIANTS, Facts, Invariant
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import Batch
 from kipviz.records.classic_groups import Subscription
@@ -54,7 +54,7 @@ from tests.properties.history import (
 from tests.properties.hostile import MISUSED, broken_in, each_once, playable
 
 S = RecordState
-ANY = PROMISES[0]
+ANY = INVARIANTS[0]
 
 
 def moves(
@@ -262,19 +262,19 @@ HOLDING: dict[str, tuple[Event, ...]] = {
 }
 
 
-def find_promise(name: str) -> Promise:
-    return next(promise for promise in PROMISES if promise.name == name)
+def find_invariant(name: str) -> Invariant:
+    return next(invariant for invariant in INVARIANTS if invariant.name == name)
 
 
 @pytest.mark.parametrize("story", BREAKING)
-def test_a_story_breaks_its_promise_with_its_last_event_and_no_other(story: str) -> None:
+def test_a_story_breaks_its_invariant_with_its_last_event_and_no_other(story: str) -> None:
     name, events = BREAKING[story]
     assert after(events[:-1]).broken == Table.of()
     assert tuple(after(events).broken) == (name,)
 
 
 @pytest.mark.parametrize("story", HOLDING)
-def test_a_story_that_keeps_every_promise(story: str) -> None:
+def test_a_story_that_keeps_every_invariant(story: str) -> None:
     assert dict(after(HOLDING[story]).broken.items()) == {}
 
 
@@ -316,7 +316,7 @@ def test_what_a_dropped_leader_has_yet_to_write_was_promised_to_nobody() -> None
     assert len(after((TAKEN, *STAGED)).votes) == 1
 
 
-def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_promise() -> None:
+def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_invariant() -> None:
     logs = Table.of({"out-0": SimpleNamespace(open=((5, 9),))})
     world = SimpleNamespace(logs=logs, roles=Table.of(), image=WORLD.image, budget=WORLD.budget)
     facts = after((complete_event(),), world)
@@ -372,19 +372,19 @@ def test_of_a_classic_group_only_who_was_assigned_a_partition_stages_offsets_of_
         assert bool(facts.broken) is broken
 
 
-def test_every_promise_has_a_story_that_breaks_it() -> None:
+def test_every_invariant_has_a_story_that_breaks_it() -> None:
     asks_the_world = {
         "complete means closed",
         "no zombie offset commits",
         "batch stays in its transaction",
     }
     told = {name for name, _ in BREAKING.values()} | asks_the_world
-    assert told == {promise.name for promise in PROMISES}
+    assert told == {invariant.name for invariant in INVARIANTS}
 
 
-def test_a_promise_that_broke_stays_broken_with_its_first_reason() -> None:
+def test_an_invariant_that_broke_stays_broken_with_its_first_reason() -> None:
     facts = after((COMMITS, ABORTS, marker("COMMIT"), marker("ABORT")))
-    found = find_promise("one outcome").finding(facts)
+    found = find_invariant("one outcome").finding(facts)
     assert found.status == BROKEN
     assert "was decided as commit and as abort" in found.reason
 
@@ -420,7 +420,7 @@ def broken_by(name: str, seeds: range, clusters: slice = slice(None)) -> Iterato
 
 
 @pytest.mark.parametrize(("name", "first"), [("kafka", 0), ("repaired", 1)])
-def test_a_whole_design_keeps_every_promise_in_hostile_runs_of_every_second_cluster(
+def test_a_whole_design_keeps_every_invariant_in_hostile_runs_of_every_second_cluster(
     name: str, first: int
 ) -> None:
     assert set(broken_by(name, range(1), slice(first, None, 2))) == set()
@@ -428,11 +428,11 @@ def test_a_whole_design_keeps_every_promise_in_hostile_runs_of_every_second_clus
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["kafka", "repaired"])
-def test_a_whole_design_keeps_every_promise_in_many_hostile_runs(name: str) -> None:
+def test_a_whole_design_keeps_every_invariant_in_many_hostile_runs(name: str) -> None:
     assert set(broken_by(name, range(12))) == set()
 
 
-def test_a_lock_that_runs_on_breaks_the_promises_it_should() -> None:
+def test_a_lock_that_runs_on_breaks_the_invariants_it_should() -> None:
     missing = {"committed stays", "staged waits"}
     for broken in broken_by("finding-D", range(1)):
         missing.discard(broken)
@@ -445,10 +445,10 @@ def test_votes_in_memory_do_not_survive() -> None:
     assert "vote survives" in broken_by("repaired+staged_acks=memory_only", range(5, 6))
 
 
-def test_all_promises_share_one_pass_over_the_facts() -> None:
+def test_all_invariants_share_one_pass_over_the_facts() -> None:
     outcome = Outcome(WORLD, (COMMITS,))
-    states = [promise.initial(WORLD) for promise in PROMISES]
-    states = [p.observe(s, None, outcome) for p, s in zip(PROMISES, states, strict=True)]
+    states = [invariant.initial(WORLD) for invariant in INVARIANTS]
+    states = [p.observe(s, None, outcome) for p, s in zip(INVARIANTS, states, strict=True)]
     assert len({id(state) for state in states}) == 1
 
 
@@ -460,7 +460,7 @@ def test_all_promises_share_one_pass_over_the_facts() -> None:
         ("kip-664-hanging", "kafka-tv0", 13),  # a leader moves behind a committed transaction
     ],
 )
-def test_runs_of_a_sweep_that_were_false_alarms_keep_every_promise(
+def test_runs_of_a_sweep_that_were_false_alarms_keep_every_invariant(
     story: str, under: str, seed: int
 ) -> None:
     assert broken_in(Task(story, under, "hostile", seed)) == {}
@@ -469,12 +469,12 @@ def test_runs_of_a_sweep_that_were_false_alarms_keep_every_promise(
 def test_a_record_that_is_not_staged_leaves_no_vote_alone_though_one_is_known_of_it():
     name = ShareRecord("g1", "src-0", 100)
     facts = Facts().but(votes=Table.of({name: (9, 0)}))
-    (promise,) = (each for each in PROMISES if each.name == "staged waits")
-    assert promise.breaks(facts, moves(S.TX_PENDING, S.AVAILABLE), WORLD).startswith(name)
-    assert promise.breaks(facts, moves(S.AVAILABLE, S.ACQUIRED), WORLD) == ""
-    assert promise.breaks(facts, moves(S.TX_PENDING, S.TX_PENDING), WORLD) == ""
+    (invariant,) = (each for each in INVARIANTS if each.name == "staged waits")
+    assert invariant.breaks(facts, moves(S.TX_PENDING, S.AVAILABLE), WORLD).startswith(name)
+    assert invariant.breaks(facts, moves(S.AVAILABLE, S.ACQUIRED), WORLD) == ""
+    assert invariant.breaks(facts, moves(S.TX_PENDING, S.TX_PENDING), WORLD) == ""
     done = facts.but(decided=Table.of({(9, 0): "commit"}))
-    assert promise.breaks(done, moves(S.TX_PENDING, S.AVAILABLE), WORLD) == ""
+    assert invariant.breaks(done, moves(S.TX_PENDING, S.AVAILABLE), WORLD) == ""
 
 
 def test_a_reset_takes_back_the_decided_votes_of_its_own_partition_and_group_alone():
