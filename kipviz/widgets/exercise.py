@@ -109,7 +109,7 @@ def lab(name: str) -> Exercise:
         >>> lab = kipviz.lab("survive-the-crash")
         >>> lab.check(lab.open().run_on(seed=7))
         survive-the-crash: 3 of 4 goals
-          MISSING  A broker crashed after the decision, with markers still due: at none of 39 steps
+          MISSING  A broker crashed after the decision, with markers still due: at none of 43 steps
           reached  The output is committed at the end of your run: output-A-0 has a COMMIT marker
           reached  The run has at most one fault: the run has 0
           reached  No property is violated: no property is broken

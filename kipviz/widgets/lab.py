@@ -70,7 +70,7 @@ def open_run(
     Example:
         >>> import kipviz
         >>> kipviz.open("kip-1289-group-commit").last_step
-        39
+        42
         >>> def running(world):
         ...     '''Which brokers are running.'''
         ...     return {f"broker {broker}": "runs" for broker in world.up}

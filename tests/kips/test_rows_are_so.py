@@ -25,7 +25,7 @@ from kipviz.kips.library import KIPS
 from kipviz.kips.row import OPEN, Row
 from kipviz.messages.events import MessageDelivered
 from kipviz.messages.message import Message
-from kipviz.scenarios.library import scenario
+from kipviz.scenarios.library import scenario, searched_scenario
 from tests.kips.test_kips import ROOT, resolve
 
 RUN = ("brokers", "clients", "cluster", "designs")
@@ -61,7 +61,7 @@ def play_story(name: str, under: str, called: set[CodeType]) -> set[type[Message
 
 def walk(name: str, under: str) -> None:
     """Take what is possible at random in the small cluster of a story without beats."""
-    model = scenario(name).model(design(under))
+    model = searched_scenario(name).model(design(under))
     for seed in range(RUNS):
         dice, world = random.Random(seed), model.initial()
         for _ in range(STEPS):
