@@ -77,7 +77,7 @@ def test_words_ask_for_a_budget_and_a_budget_is_said_in_words(
         ("stormy", "'stormy' is neither a fault profile (calm, rough, hostile) nor of the form"),
         (
             "fire=1",
-            "there is no fault 'fire'; the nearest is expire_lock, and the faults are crash_broker, ",
+            "there is no fault 'fire'; the faults are crash_broker, ",
         ),
         ("cut=-1", "cut must be a whole number of at least 0, not '-1'"),
         ("cut=1.5", "cut must be a whole number of at least 0, not '1.5'"),

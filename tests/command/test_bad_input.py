@@ -61,7 +61,7 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         ),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--faults", "flood=1"),
-            "there is no fault 'flood'; the nearest is ",
+            "there is no fault 'flood'; the faults are ",
         ),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--faults", "stormy"),

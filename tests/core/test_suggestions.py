@@ -29,4 +29,6 @@ def test_names_that_no_command_lists_are_listed_behind_the_nearest_one() -> None
     assert unknown_of("fault", "faults", "expir_lock", ("cut", "expire_lock")) == (
         "there is no fault 'expir_lock'; the nearest is expire_lock, and the faults are cut, expire_lock"
     )
+    far = "there is no fault 'speed'; the faults are cut, expire_lock"
+    assert unknown_of("fault", "faults", "speed", ("cut", "expire_lock")) == far
     assert unknown_of("fault", "faults", 7, ()) == "there is no fault '7'; the faults are none"

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 MOST = 3
+# How similar a name has to be (difflib's ratio) where all names are listed anyway: a far one would only puzzle.
+CLOSE = 0.6
 # The number of letters of an unknown name that are repeated; text pasted by mistake can be a page.
 LONGEST = 80
 
@@ -31,11 +33,12 @@ def unknown(kind: str, name: object, names: Iterable[str], where: str) -> str:
 
 
 def unknown_of(kind: str, kinds: str, name: object, names: Iterable[str]) -> str:
-    """Return a sentence that something is unknown, with the most similar name, and all names that there are.
+    """Return a sentence that something is unknown, with a similar name if there is one, and all names that there are.
 
     For names that no command lists: `kinds` is the plural of the kind.
     """
     known = tuple(names)
     shown = str(name)[:LONGEST]
-    like = f"the nearest is {nearest(shown, known)[0]}, and " if known else ""
+    close = get_close_matches(shown, known, 1, cutoff=CLOSE)
+    like = f"the nearest is {close[0]}, and " if close else ""
     return f"there is no {kind} {shown!r}; {like}the {kinds} are {', '.join(known) or 'none'}"
