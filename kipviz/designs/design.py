@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.rules import ClientRules
 from kipviz.cluster.model import ClusterModel
@@ -9,6 +11,8 @@ from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.outside.suggestions import unknown
 from kipviz.core.values import Value
 from kipviz.designs.options.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
+
+R = TypeVar("R", bound=Value)
 
 
 class Design(Value, frozen=True):
@@ -118,13 +122,15 @@ class Design(Value, frozen=True):
 
     def broker_rules(self) -> BrokerRules:
         """Return the rules of this design's brokers."""
-        return BrokerRules(**{s.name: self.option(s.name).choose for s in SLOTS if s.on_brokers})
+        return self._fill(BrokerRules, tuple(s for s in SLOTS if s.on_brokers))
 
     def client_rules(self) -> ClientRules:
         """Return the rules of this design's clients."""
-        return ClientRules(
-            **{s.name: self.option(s.name).choose for s in SLOTS if not s.on_brokers}
-        )
+        return self._fill(ClientRules, tuple(s for s in SLOTS if not s.on_brokers))
+
+    def _fill(self, rules: type[R], slots: tuple[Slot, ...]) -> R:
+        """Return rules with this design's options; that each answers its slot's question, `Rule` and the tests check."""
+        return rules(**{slot.name: self.option(slot.name).choose for slot in slots})
 
     def model(self, spec: ClusterSpec) -> ClusterModel:
         """Return the model of a cluster whose brokers and clients have this design's rules.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.values import Value
@@ -17,7 +16,7 @@ class Option(Value, frozen=True):
     """One answer to a slot's question, and its source."""
 
     name: str
-    choose: Callable[..., Any]
+    choose: Callable[..., object]
     status: str
     source: str
 

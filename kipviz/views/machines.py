@@ -7,7 +7,8 @@ states, and how often each transition was taken.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from enum import Enum
+from typing import TypeVar
 
 from kipviz.brokers.membership import classic_group
 from kipviz.brokers.share_leaders import in_flight
@@ -18,6 +19,7 @@ from kipviz.settings.client_configs import TRANSACTION_TWO_PHASE_COMMIT_ENABLE
 from kipviz.views.page_parts import Part
 from kipviz.views.role_cards.card_rows import Card
 
+S = TypeVar("S", bound=Enum)
 Pair = tuple[str, str]
 Point = tuple[float, float]
 
@@ -45,7 +47,7 @@ class Machine(Value, frozen=True):
     gutters: dict[Pair, int]
 
 
-def pairs(table: Mapping[Any, Iterable[Any]]) -> tuple[Pair, ...]:
+def pairs(table: Mapping[S, Iterable[S]]) -> tuple[Pair, ...]:
     """Return a table of state -> next states as pairs of names."""
     return tuple((a.name, b.name) for a, after in table.items() for b in after)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -56,7 +56,7 @@ class Behaviour(ABC, Generic[A]):
     parts of the world that it reads and that are no tables, in the order of `world.PARTS`.
     """
 
-    action: ClassVar[type[Action]]
+    action: ClassVar[type[ClusterAction]]
     verbs: ClassVar[tuple[Verb, ...]]
     place: ClassVar[int] = 0
     spends: ClassVar[str] = ""
@@ -145,9 +145,10 @@ class Behaviour(ABC, Generic[A]):
         """Return the kind and place of the action's deadline on a timed clock, or None if it comes at any time."""
         return (self.dues[0], msgspec.structs.astuple(action)) if self.dues else None
 
-    def at_deadline(self, world: World, deadline: Deadline) -> Action:
+    def at_deadline(self, world: World, deadline: Deadline) -> ClusterAction:
         """Return the action of a deadline whose kind is one of `dues`."""
-        return self.action(*deadline.place)
+        made: Callable[..., ClusterAction] = self.action
+        return made(*deadline.place)
 
     def main_cause(self, action: A) -> Cell | None:
         """Return the cell of the world that mainly made the action possible; None for a fault, and for a message."""

@@ -303,7 +303,7 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
         return Due.BATCH, (action.source, batch.partition, number_of(client, batch))
 
     def at_deadline(self, world: World, deadline: Deadline) -> ExpireBatch:
-        return ExpireBatch(deadline.place[0])
+        return ExpireBatch(str(deadline.place[0]))
 
     def deadline_cause(self, action: ExpireBatch) -> Cell:
         return APPLICATIONS, host_of(action.source)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.behaviour import AnyBehaviour
 from kipviz.cluster.behaviour.catalogue import BEHAVIOUR_OF, BEHAVIOURS
@@ -22,7 +20,7 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
 
 def action_of(world: World, deadline: Deadline) -> ClusterAction:
     """Return the action of a deadline; an age (`timers.AGES`) has none."""
-    return cast("ClusterAction", OF_DUE[deadline.kind].at_deadline(world, deadline))
+    return OF_DUE[deadline.kind].at_deadline(world, deadline)
 
 
 def deadline_of(world: World, action: ClusterAction) -> Deadline | None:

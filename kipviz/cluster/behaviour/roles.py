@@ -281,8 +281,9 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
         return Due.TRANSACTION, (action.transactional_id,)
 
     def at_deadline(self, world: World, deadline: Deadline) -> TimeOutTransaction:
-        home = world.image.home_of_transactions(deadline.place[0])
-        return TimeOutTransaction(world.image.leader_of(home), home, deadline.place[0])
+        name = str(deadline.place[0])
+        home = world.image.home_of_transactions(name)
+        return TimeOutTransaction(world.image.leader_of(home), home, name)
 
     def main_cause(self, action: TimeOutTransaction) -> Cell:
         return ROLES, (action.broker, Role.TRANSACTION_COORDINATOR, action.shard)

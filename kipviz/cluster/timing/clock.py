@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import gcd
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from kipviz.core.values import TextEnum, Value
 from kipviz.settings import model_settings
@@ -124,7 +124,7 @@ class Deadline(Value, frozen=True):
     """
 
     kind: Due
-    place: tuple[Any, ...]  # the fields of an action of whichever kind
+    place: tuple[object, ...]
     after: int
     by: int
 

@@ -111,8 +111,8 @@ def scan_overdue(world: World, action: TimeOutTransaction) -> tuple[str, ...]:
     TransactionStateManager.timedOutTransactions.
     """
     names = [action.transactional_id]
-    overdue = (d.place[0] for d in world.deadlines if d.kind == Due.TRANSACTION and not d.after)
-    for name in overdue:
+    due = (d for d in world.deadlines if d.kind == Due.TRANSACTION and not d.after)
+    for name in (str(each.place[0]) for each in due):
         role = world.roles.get(role_key(action.broker, world.image.home_of_transactions(name)))
         if isinstance(role, TransactionCoordinator) and why_no_timeout(role, name) is None:
             names.append(name)

@@ -54,17 +54,18 @@ def place_of(world: World, key: RoleKey, timer: RoleTimer) -> Place:
 
 def timer_at(world: World, deadline: Deadline) -> tuple[int, str, str, RoleTimer]:
     """Return the broker, role, shard and timer of a deadline; where the time is in a log, its leader has the timer."""
-    kind, place = deadline.kind, deadline.place
-    if kind == Due.ROLE_TIMER:
-        broker, role, shard, named = place
-        return broker, role, shard, named
     timer: RoleTimer
-    if kind == Due.TRANSACTIONAL_ID:
-        shard, timer = world.image.home_of_transactions(place[0]), TransactionalIdExpiry(place[0])
-    elif kind == Due.PRODUCER_ID:
-        shard, timer = place[0], ProducerExpiry(place[1], place[0])
-    elif kind == Due.LOG_FRONT:
-        shard, timer = place[0], LogRetention(place[0])
-    else:
-        shard, timer = retention.home(world, place), retention.timer_of(kind, place)
+    match deadline.kind, deadline.place:
+        case Due.ROLE_TIMER, (int(broker), str(role), str(shard), named) if isinstance(
+            named, RoleTimer
+        ):
+            return broker, role, shard, named
+        case Due.TRANSACTIONAL_ID, (str(name),):
+            shard, timer = world.image.home_of_transactions(name), TransactionalIdExpiry(name)
+        case Due.PRODUCER_ID, (str(shard), int(producer_id)):
+            timer = ProducerExpiry(producer_id, shard)
+        case Due.LOG_FRONT, (str(shard), *_):
+            timer = LogRetention(shard)
+        case kind, place:
+            shard, timer = retention.home(world, place), retention.timer_of(kind, place)
     return world.image.leader_of(shard), leading_role(shard), shard, timer

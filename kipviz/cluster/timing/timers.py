@@ -230,6 +230,7 @@ def _heard_of_producers(before: World, world: World) -> Iterator[Place]:
     for deadline in before.deadlines:
         if deadline.kind == Due.PRODUCER_ID:
             partition, producer_id = deadline.place
+            assert isinstance(producer_id, int)
             was, log = before.logs[str(partition)], world.logs[str(partition)]
             if was is not log and was.producers.get(producer_id) != log.producers.get(producer_id):
                 yield Due.PRODUCER_ID, deadline.place

@@ -175,7 +175,7 @@ def _list_setters(world: World, deadline: Deadline) -> list[Cell]:
         if deadline.kind == Due.OFFSET_AGE:
             home = retention.home(world, deadline.place)
         else:
-            home = world.image.home_of_transactions(deadline.place[0])
+            home = world.image.home_of_transactions(str(deadline.place[0]))
         return [(ROLES, role_key(world.image.leader_of(home), home))]
     action = action_of(world, deadline)
     return _list_cell(BEHAVIOUR_OF[type(action)].deadline_cause(action))

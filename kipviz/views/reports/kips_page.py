@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from kipviz.kips.row import HOW, OPEN, Kip, Row
 from kipviz.scenarios.library import LIBRARY
@@ -24,7 +23,7 @@ BACK = f"[All KIPs]({INDEX})\n\n"
 HEADS = ("clause", "what it says", "here", "handler", "scenario", "test", "page")
 
 
-def entries(kips: Iterable[Kip], how: str = "") -> Iterator[Mapping[str, Any]]:
+def entries(kips: Iterable[Kip], how: str = "") -> Iterator[Mapping[str, object]]:
     """Yield every row as a plain mapping, optionally only those of one kind."""
     for kip in kips:
         for row in _filter_rows(kip, how):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from kipviz.checking.judging.budgets import KINDS, budget_words
 from kipviz.checking.judging.faults import FAULTS
@@ -19,7 +18,7 @@ from kipviz.designs.slot import Slot
 from kipviz.scenarios.library import LIBRARY
 from kipviz.views.reports.blocks import TableCell, TextTable, rows_of
 
-Entry = Mapping[str, Any]
+Entry = Mapping[str, object]
 
 
 class Listing(Value, frozen=True):
@@ -34,7 +33,7 @@ class Listing(Value, frozen=True):
     table: TextTable
 
     def __iter__(self) -> Iterator[str]:
-        return (entry["name"] for entry in self.entries)
+        return (str(entry["name"]) for entry in self.entries)
 
     def __len__(self) -> int:
         return len(self.entries)

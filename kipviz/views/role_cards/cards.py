@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -50,7 +49,7 @@ from kipviz.views.role_cards.own_view import OwnView
 from kipviz.views.role_cards.shares import Due, Finished
 
 # What a card is made of: objects of the world. A card is made again only if one of them is another object.
-Parts = tuple[Any, ...]
+Parts = tuple[object, ...]
 # How often each transition of a machine was taken.
 Taken = dict[Pair, int]
 

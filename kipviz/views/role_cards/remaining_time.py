@@ -77,8 +77,9 @@ def of_transaction(world: World, transactional_id: str) -> str:
 
 def locks(world: World, broker: int, key: str) -> tuple[tuple[int, int], ...]:
     """Return the locks of a share-partition with the ms that each has left; empty on an untimed clock."""
+    of_locks = ((d.place, d.after) for d in world.deadlines if d.kind == Due.LOCK)
     return tuple(
-        (d.place[2], d.after)
-        for d in world.deadlines
-        if d.kind == Due.LOCK and d.place[:2] == (broker, key)
+        (lock, left)
+        for (*of, lock), left in of_locks
+        if of == [broker, key] and isinstance(lock, int)
     )
