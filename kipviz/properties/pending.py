@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar, assert_never, get_args
 
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
@@ -30,6 +30,21 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
 K = TypeVar("K")
+
+# The events after which something is pending, or no longer is.
+_Heeded: TypeAlias = (
+    BatchAppended
+    | DatabaseChanged
+    | OffsetResolved
+    | OffsetStaged
+    | RecordsMoved
+    | SharePartitionDropped
+    | SharePartitionLoaded
+    | TopicDeleted
+    | TransactionMoved
+)
+_HEEDED: frozenset[type] = frozenset(get_args(_Heeded))
+
 Records: TypeAlias = Table[ShareRecord, bool]
 UNDECIDED = (
     TransactionState.ONGOING,
@@ -107,43 +122,13 @@ class NothingPending:
 
     def observe(self, state: Open, action: object, outcome: Outcome) -> Open:
         """Fold one step."""
-        databases, held, offsets = state.databases, state.held, state.offsets
-        records, transactions = state.records, state.transactions
+        after = state
         for event in outcome.events:
-            match event:
-                case TransactionMoved(transactional_id=name, after=after):
-                    if after in UNDECIDED:
-                        transactions = transactions.set(name, after)
-                    else:
-                        transactions = transactions.without(name)
-                case RecordsMoved():
-                    records = _fold_records(records, event)
-                case SharePartitionDropped(partition=partition, group_id=group_id):
-                    records = without_partition(records, group_id, partition)
-                case SharePartitionLoaded():
-                    records = _replace_records(records, event, outcome.world)
-                case BatchAppended(partition=partition):
-                    offsets = _without_deleted(offsets, event)
-                    held = _mark(held, partition, bool(outcome.world.logs[partition].open))
-                case TopicDeleted(topic=topic):
-                    held = _of_other_topics(held, topic)
-                case DatabaseChanged(application=name, what=what):
-                    databases = _mark(databases, name, what == "prepared")
-                case OffsetStaged():
-                    offsets = _mark(offsets, _make_staged(event), True)
-                case OffsetResolved():
-                    offsets = _mark(offsets, _make_staged(event), False)
-                case _:
-                    pass
-        if (
-            databases is state.databases
-            and held is state.held
-            and offsets is state.offsets
-            and records is state.records
-            and transactions is state.transactions
-        ):
-            return state
-        return Open(databases, held, offsets, records, transactions)
+            if type(event) not in _HEEDED:  # few are, and a look costs less than nine patterns
+                continue
+            after = _fold(after, event, outcome.world)  # type: ignore[arg-type]  # it is one of these
+        same = all(getattr(after, name) is getattr(state, name) for name in Open.__struct_fields__)
+        return state if same else after
 
     def finding(self, state: Open) -> Finding:
         """Return what is still pending."""
@@ -174,6 +159,35 @@ def without_former_leaders(state: Open, world: World) -> Open:
         if record not in held:
             records = records.without(record)
     return state if records is state.records else state.but(records=records)
+
+
+def _fold(state: Open, event: _Heeded, world: World) -> Open:
+    """Return what is pending after an event."""
+    match event:
+        case TransactionMoved(transactional_id=name, after=after):
+            known = state.transactions
+            moved = known.set(name, after) if after in UNDECIDED else known.without(name)
+            return state.but(transactions=moved)
+        case RecordsMoved():
+            return state.but(records=_fold_records(state.records, event))
+        case SharePartitionDropped(partition=partition, group_id=group_id):
+            return state.but(records=without_partition(state.records, group_id, partition))
+        case SharePartitionLoaded():
+            return state.but(records=_replace_records(state.records, event, world))
+        case BatchAppended(partition=partition):
+            offsets = _without_deleted(state.offsets, event)
+            held = _mark(state.held, partition, bool(world.logs[partition].open))
+            return state.but(offsets=offsets, held=held)
+        case TopicDeleted(topic=topic):
+            return state.but(held=_of_other_topics(state.held, topic))
+        case DatabaseChanged(application=name, what=what):
+            return state.but(databases=_mark(state.databases, name, what == "prepared"))
+        case OffsetStaged():
+            return state.but(offsets=_mark(state.offsets, _make_staged(event), True))
+        case OffsetResolved():
+            return state.but(offsets=_mark(state.offsets, _make_staged(event), False))
+        case _:
+            assert_never(event)
 
 
 def _mark(known: Table[K, bool], key: K, pending: bool) -> Table[K, bool]:
