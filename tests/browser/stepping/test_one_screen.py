@@ -444,6 +444,25 @@ def test_keys_open_the_same_menus_and_escape_gives_the_focus_back(show, split):
     assert head.evaluate("node => node === document.activeElement")
 
 
+def test_what_is_hidden_or_needs_no_scrolling_any_more_leaves_the_focus_to_the_stepper(show, split):
+    page = show(split, width=1256, height=500, step=len(split["steps"]) - 1)
+    page.locator(".kv").focus()
+    page.keyboard.press("u")
+    page.locator(".kv-beliefs").focus()
+    page.keyboard.press("s")
+    assert page.evaluate("() => document.activeElement.closest('.kv') !== null")
+    page.keyboard.press("s")
+    choices = page.locator(".kv-choices")
+    choices.focus()
+    assert page.evaluate("() => document.activeElement.matches('.kv-choices')"), "it is scrolled"
+    page.set_viewport_size({"width": 1256, "height": 900})
+    page.wait_for_function(
+        "() => { const list = document.querySelector('.kv-choices'); return list.scrollHeight === list.clientHeight; }"
+    )
+    page.wait_for_function("() => !document.activeElement.matches('.kv-choices')")
+    assert page.evaluate("() => document.activeElement.matches('.kv')")
+
+
 def test_what_happens_to_a_client_itself_stands_before_what_happens_to_its_connections(show, split):
     page = show(split, width=833, height=800, step=30)
     page.locator(".kv-head", has_text="app-1").click()

@@ -2,7 +2,7 @@
 // a size, and values synced with Python.
 
 import { Audience } from "./audience.js";
-import { aria, attr, framed, h, need, reason, show } from "../dom/dom.js";
+import { aria, attr, framed, h, need, reason, show, target } from "../dom/dom.js";
 import { listen } from "./keys.js";
 import { Errors, Help } from "./panels.js";
 import { Sentence } from "./sentence.js";
@@ -74,6 +74,7 @@ export class Frame {
     this.printing = this.aroundDrawn = false;
     listen(this, this.root);
     this.hear("presenter", () => this.heardPresenter());
+    this.root.addEventListener("focusout", (event) => this.guard(() => this.regain(event)));
     this.root.addEventListener("fullscreenchange", () => this.guard(() => this.leftFullScreen()));
     this.root.classList.toggle("kv-presenter", this.presenting);
     this.audience = model.alone ? null : new Audience(this, (shared) => this.twin(shared));
@@ -271,6 +272,17 @@ export class Frame {
 
   focus() {
     this.root.focus({ preventScroll: true });
+  }
+
+  /**
+   * The browser gives the focus to nobody if what had it is hidden, switched off, or has nothing left to scroll; and
+   * JupyterLab takes the next key for a command on its cell.
+   * @param {FocusEvent} event
+   */
+  regain(event) {
+    const lost = target(event);
+    const kept = lost.tabIndex >= 0 || lost.hasAttribute("tabindex") || lost.scrollHeight > lost.clientHeight || lost.scrollWidth > lost.clientWidth;
+    if (!event.relatedTarget && !(kept && lost.checkVisibility() && !lost.matches(":disabled"))) this.focus();
   }
 
   first() {
