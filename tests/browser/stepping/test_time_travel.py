@@ -91,6 +91,13 @@ def test_g_goes_to_a_number_or_to_words_of_a_title(show):
     page.keyboard.press("Enter")
     assert "No step is called “nowhere”" in page.get_by_role("alert").inner_text()
     there = trait(page, "step")
+    for number in ("-1", str(len(payload["steps"]))):
+        page.keyboard.press("g")
+        page.keyboard.type(number)
+        page.keyboard.press("Enter")
+        said = page.get_by_role("alert").inner_text()
+        assert f"No step is called “{number}”; enter a number from 0 to" in said
+        assert trait(page, "step") == there, "a number is no word of a title"
     page.keyboard.press("Shift+ArrowRight")
     assert trait(page, "step") == there + 1, "the focus is back, and keys step again"
     page.keyboard.press("g")

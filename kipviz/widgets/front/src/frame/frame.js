@@ -545,7 +545,7 @@ export class Frame {
    * @param {string} words
    */
   stepCalled(words) {
-    if (/^\d+$/.test(words)) return Number(words) <= this.last ? Number(words) : undefined;
+    if (/^[-−+]?\d+$/.test(words)) return Number(words) >= 0 && Number(words) <= this.last ? Number(words) : undefined;
     return words ? this.titled(words) : undefined;
   }
 
