@@ -71,7 +71,7 @@ def remove_acl(now: tuple[Acl, ...], acl: Acl) -> tuple[Acl, ...]:
 
 
 def upgrades(spec: ClusterSpec, world: World) -> Iterator[UpgradeFeature]:
-    """Return the levels that an operator may finalize; staged acknowledgements require version 2."""
+    """Return the levels that an operator may finalize; transactional acknowledgements require version 2."""
     wanted: list[UpgradeFeature] = []
     if spec.share_rollout:
         wanted += [UpgradeFeature("share_version", n) for n in (STAGING_LEVEL - 1, STAGING_LEVEL)]

@@ -150,7 +150,7 @@ AS_IMPLEMENTED = (
         "kip-1289-draft-poison",
     ),
     _make_row(
-        "staged acknowledgements count as work of the transaction",
+        "transactional acknowledgements count as work of the transaction",
         "A transaction without outputs sends EndTxn.",
         "clients.transactions.stagings.send_share_acknowledgements",
         "kip-1289-draft-filter",

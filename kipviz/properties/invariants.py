@@ -368,7 +368,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     ),
     Invariant(
         "vote survives",
-        "Every later share-partition leader knows each staged acknowledgement that a producer was promised.",
+        "Every later share-partition leader knows each transactional acknowledgement that a producer was promised.",
         "invariant I9",
         _vote_forgotten,
     ),

@@ -114,7 +114,7 @@ class NothingPending:
     """
 
     name = "no stuck transactions or records"
-    sentence = "Every transaction, staged acknowledgement and staged offset is eventually resolved, and every last stable offset eventually advances."
+    sentence = "Every transaction, transactional acknowledgement and staged offset is eventually resolved, and every last stable offset eventually advances."
 
     def initial(self, world: World) -> Open:
         """Start with nothing pending."""

@@ -2,7 +2,7 @@
 
 A source record is acquired, an output for it is appended in a transaction, the transaction is decided
 and the record is acknowledged. The design "twice" sometimes does it again, "forgets" acknowledges
-although the transaction was aborted, "sticks" never resolves a staged acknowledgement, "crashes"
+although the transaction was aborted, "sticks" never resolves a transactional acknowledgement, "crashes"
 raises at some seeds, "dies" kills the process it runs in, "dies once" the first one only, "slow" takes its time,
 "sleeps" does not end within a test.
 """

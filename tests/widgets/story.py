@@ -516,7 +516,7 @@ def repaired_flow() -> Flow:
         "30 seconds pass",
         "The lock timer of 100 and 101 is pinned by the transaction.",
     )
-    flow.big("The late marker arrives", "Broker 7 resolves the staged acknowledgements.")
+    flow.big("The late marker arrives", "Broker 7 resolves the transactional acknowledgements.")
     marker = marker_to(flow, "state")
     records(flow, range(100, 102), "ACKNOWLEDGED", 1)
     flow.state["share"].update({"SPSO": "102", "staged by": "nobody", "lock": "none"})

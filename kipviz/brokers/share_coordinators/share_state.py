@@ -42,7 +42,7 @@ class ShareState(Part, frozen=True):
 
 
 class Vote(Value, frozen=True):
-    """Staged acknowledgements of one share-partition by one producer. Status: our inference."""
+    """Transactional acknowledgements of one share-partition by one producer. Status: our inference."""
 
     key: str
     producer_epoch: int

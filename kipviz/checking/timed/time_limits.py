@@ -139,7 +139,7 @@ def _whatever(limits: Limits) -> Advice:
     rule = "lock > timeout + scan + lookup"
     longest = limits.timeout + limits.scan + limits.look_up
     if limits.lock > longest:
-        says = "no lock expires under a staged acknowledgement, however long the processing takes"
+        says = "no lock expires under a transactional acknowledgement, however long the processing takes"
         return Advice(True, rule, says, needed=False)
     fits = limits.lock - limits.scan - limits.look_up
     way_out = (

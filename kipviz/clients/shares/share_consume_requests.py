@@ -47,7 +47,7 @@ def note_features(me: ShareConsumer, features: Features) -> ShareConsumer:
 
 
 def next_request(me: ShareConsumer) -> Message | None:
-    """Return the request that the network thread sends next, or None; staged acknowledgements come first."""
+    """Return the request that the network thread sends next, or None; transactional acknowledgements come first."""
     return message_of(_next_outgoing(me))
 
 

@@ -79,7 +79,7 @@ class ReadShareGroupState(Message, _OnePartition, frozen=True):
 
 
 class PendingBatch(Value, frozen=True):
-    """A staged acknowledgement as the share coordinator reports it. Status: our inference."""
+    """A transactional acknowledgement as the share coordinator reports it. Status: our inference."""
 
     producer_id: int
     producer_epoch: int

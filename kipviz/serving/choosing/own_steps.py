@@ -77,7 +77,7 @@ class OwnSteps:
                 yield from self._find_queries(world, key[0], role)
 
     def _find_queries(self, world: World, broker: int, leader: ShareLeader) -> Iterator[Refresh]:
-        """Yield the queries for the outcome of staged acknowledgements."""
+        """Yield the queries for the outcome of transactional acknowledgements."""
         for key in share_timers.refreshes(leader, self._model.context(world, broker)):
             if self._queried.get(key) != _end_of_state(world, key):
                 yield Refresh(broker, key)

@@ -217,7 +217,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-1310-produce-producer",
     ),
     Claim(
-        "A staged acknowledgement survives a change of the share-partition's leader.",
+        "A transactional acknowledgement survives a change of the share-partition's leader.",
         "KIP-1289 corner cases 1 and 12",
         "vote survives",
         "move_leader=1",

@@ -1,4 +1,4 @@
-"""The requests of share-partitions that no draft names: a staged acknowledgement made durable, and the notice of an outcome.
+"""The requests of share-partitions that no draft names: to make an acknowledgement durable, and to tell an outcome.
 
 Status: our inference. KIP-1289 names no request that makes transactional acknowledgements durable: TxnWriteShareGroupState
 mirrors WriteShareGroupState and has no key.
