@@ -116,7 +116,7 @@ class BadChange(ValueError):
 class Setting(Value, frozen=True):
     """A setting that can be changed: its name, its question, its current value, and its options.
 
-    `options` are (name, sentence); empty if any integer is allowed.
+    `now` is "" if the cluster is like none of the options: it has only some of a profile's simplifications. `options` are (name, sentence); empty if any integer is allowed.
     """
 
     name: str
@@ -127,7 +127,8 @@ class Setting(Value, frozen=True):
 
 def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     """Return every setting of a cluster under a design."""
-    profile = profile_of(spec).profile
+    abstracted = profile_of(spec)
+    profile = abstracted.profile
     found = [
         Setting(
             slot.name,
@@ -140,7 +141,8 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
     ]
     found += _of_brokers(spec, profile)
     said = tuple((each.name, each.sentence) for each in PROFILES)
-    found.append(Setting(PROFILE.name, PROFILE.asks, profile.name, said))
+    now = "" if abstracted.partly else profile.name
+    found.append(Setting(PROFILE.name, PROFILE.asks, now, said))
     found.append(Setting(REPLICATION.name, REPLICATION.asks, spec.replication, REPLICATION.options))
     found += _of_clock(spec.clock)
     found += _of_durations(spec)

@@ -21,7 +21,7 @@ def spec_line(model: ClusterModel) -> str:
         clock = f"{clock}: a timer may expire at any moment"
     return (
         f"Kafka {spec.kafka_version} · transaction version {spec.transaction_version} · "
-        f"replication {spec.replication} · {clock} · abstraction profile {profile_of(spec).profile.name}"
+        f"replication {spec.replication} · {clock} · {profile_of(spec).name}"
     )
 
 

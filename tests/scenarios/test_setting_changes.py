@@ -42,6 +42,15 @@ def test_a_duration_is_set_by_kafkas_name_and_shown_where_it_can_begin():
     assert shown["app-1.heartbeat_interval_ms"].now == "0"
 
 
+def test_a_profile_is_the_present_one_only_if_the_cluster_has_all_of_it():
+    story, kafka = scenario("kip-447-race"), design("kafka")
+    now = {
+        name: next(s.now for s in settings(spec, kafka) if s.name == "profile")
+        for name, spec in (("story", story.spec), ("searched", story.searched.spec))
+    }
+    assert now == {"story": "", "searched": "small"}
+
+
 def test_durations_that_do_not_go_together_are_refused_as_kafka_does():
     with pytest.raises(BadChange, match=r"less than group\.consumer\.session\.timeout"):
         apply_changes(SPEC, design("kafka"), ["group.consumer.session.timeout.ms=4000"])

@@ -140,10 +140,23 @@ class Abstracted(Value, frozen=True):
     lacking: tuple[str, ...] = ()
 
     @property
+    def partly(self) -> bool:
+        """Whether the cluster leaves out only some of what the profile `small` leaves out of it."""
+        return bool(self.left_out and self.as_in_kafka)
+
+    @property
+    def name(self) -> str:
+        """The profile's name in a few words, with how much of `small` applies if that is not all."""
+        if not self.partly:
+            return f"abstraction profile {self.profile.name}"
+        of = len(self.left_out) + len(self.as_in_kafka)
+        return f"{len(self.left_out)} of the {of} simplifications of profile {SMALL.name}"
+
+    @property
     def words(self) -> str:
         """The profile's name, what the cluster leaves out, and what it has in spite of the profile."""
         said = [", ".join(self.left_out)] if self.left_out else []
-        if self.left_out and self.as_in_kafka:
+        if self.partly:
             said.append(f"as in Kafka: {', '.join(self.as_in_kafka)}")
         if self.lacking:
             said.append(f"the model has here no more than: {', '.join(self.lacking)}")

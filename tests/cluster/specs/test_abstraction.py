@@ -30,7 +30,7 @@ from kipviz.scenarios.applications.programs import READ, SHARE_READ
 from kipviz.scenarios.bases import CLUSTERS, PROCESSES, cluster_in, process_in
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.documents.read import read_story
-from kipviz.scenarios.library import LIBRARY, carried
+from kipviz.scenarios.library import LIBRARY, carried, scenario
 from kipviz.scenarios.scenario import Scenario, at_levels
 from kipviz.scenarios.setting_changes import BadChange, apply_changes
 
@@ -198,6 +198,13 @@ def test_a_profile_is_read_from_values_and_says_what_is_as_in_kafka() -> None:
     assert said.words.startswith("profile small: members are in their groups before the run, ")
     assert said.words.endswith("; as in Kafka: up to 5 batches of a partition in flight")
     assert profile_of(KAFKA.of_cluster(spec)).words == "profile kafka-defaults"
+
+
+def test_a_cluster_with_only_some_simplifications_is_not_named_as_if_it_had_all() -> None:
+    story = scenario("kip-447-race")
+    assert profile_of(story.spec).name == "3 of the 8 simplifications of profile small"
+    assert profile_of(story.searched.spec).name == "abstraction profile small"
+    assert profile_of(KAFKA.of_cluster(story.spec)).name == "abstraction profile kafka-defaults"
 
 
 def test_what_the_model_lacks_for_a_process_is_said_of_the_profile_kafka_too() -> None:
