@@ -29,6 +29,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.catalogue import detail_of, title_of
 from kipviz.cluster.behaviour.naming import on_wire, thread_of
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.real.rebuilt_cluster import RebuiltModel
 from kipviz.cluster.specs.spec import TRANSACTION_VERSION
 from kipviz.cluster.world import World, host_of
 from kipviz.core.written import ActionReader, action_to_json
@@ -85,7 +86,7 @@ class Choices:
         self._steady = _Steady()
 
     def of(self, world: World, taken: ClusterAction | None) -> list[ChoicePart]:
-        """Return everything that can happen in a world, then what cannot, with the reason.
+        """Return everything that can happen in a world, then what cannot, with the reason; on rebuilt logs only what can.
 
         The action that was taken is included even if it is not offered, such as a network partition between sets of
         hosts.
@@ -99,6 +100,8 @@ class Choices:
         ]
         if taken is not None:
             self._mark_taken(world, items, taken)
+        if isinstance(self._model, RebuiltModel):
+            return items  # the logs say what comes next, and no reader looks for a fault there
         if known.brokers is None or known.leaders is None:
             known.brokers = self._impossible(world, _crashes(world))
             known.leaders = self._impossible(world, _elections(world))

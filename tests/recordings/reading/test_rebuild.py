@@ -27,6 +27,7 @@ from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.crc32c import crc32c
 from kipviz.records.share_group_members import ShareGroupRecord
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
+from kipviz.views.choices import choices
 from kipviz.views.reasons.blocked_logs import find_blocked, pending_offsets
 from kipviz.views.reasons.blockers import findings
 from kipviz.widgets.rebuilt_logs import run_of_logs
@@ -97,6 +98,13 @@ def test_rebuilt_logs_travel_with_all_that_is_to_be_read() -> None:
         (action,) = away.enabled(world)
         world = away.step(world, action).world
         assert world == node.world
+
+
+def test_a_rebuilt_run_offers_the_next_batch_and_no_fault_that_cannot_happen() -> None:
+    model, path = rebuilt(RELEASE / "commit-and-abort")
+    offered = [choices(model, node.world, None) for node in path]
+    assert [len(items) for items in offered] == [1] * (len(path) - 1) + [0]
+    assert all(item["enabled"] and item["group"] == "next" for items in offered for item in items)
 
 
 def test_of_several_brokers_each_batch_is_read_by_who_led_its_partition() -> None:
