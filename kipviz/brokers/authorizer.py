@@ -12,7 +12,14 @@ from typing import assert_never
 
 from kipviz.core.values import Value
 from kipviz.messages.apis.catalogue import api_of
-from kipviz.messages.apis.rights import DELETE_TOPIC, WRITE_ADDED, Need, Operation, Resource
+from kipviz.messages.apis.rights import (
+    CREATE_TOPIC,
+    DELETE_TOPIC,
+    WRITE_ADDED,
+    Need,
+    Operation,
+    Resource,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.several_groups import named_groups
 from kipviz.messages.message import Message
@@ -268,6 +275,11 @@ def topics_seen(acls: tuple[Acl, ...] | None, source: str, partitions: tuple[str
 def may_delete(acls: tuple[Acl, ...] | None, source: str, topic: str) -> bool:
     """Return whether the sender may delete a topic. Source: ControllerApis.deleteTopics."""
     return acls is None or not _lacking(acls, source, DELETE_TOPIC, (topic,))
+
+
+def may_create(acls: tuple[Acl, ...] | None, source: str, topic: str) -> bool:
+    """Return whether the sender may create a topic by a lookup. Source: KafkaApis.handleTopicMetadataRequest."""
+    return acls is None or not _lacking(acls, source, CREATE_TOPIC, (topic,))
 
 
 def allows(

@@ -52,7 +52,6 @@ from kipviz.messages.cluster.coordinators import (
     is_lookup_of_several,
     is_share_key,
 )
-from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import ListGroups, ListGroupsResponse
 from kipviz.messages.groups.several_groups import GroupResult
@@ -135,22 +134,6 @@ class KafkaApis(Part, frozen=True, cache_hash=True):
     asking: tuple[AskedTogether, ...] = ()
     groups: Table[str, PendingGroups] = Table.of()
     nodes: tuple[AskedOfNode, ...] = ()
-
-
-@takes(Metadata)
-def on_metadata(
-    me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context
-) -> Effects[KafkaApis]:
-    """Return the ids of topics by name; a topic that does not exist has none.
-
-    WHEN: a client looks topics up. CHECKS: nothing. DOES: nothing. ANSWERS: at once.
-    Clause: KIP-516 topic ids; KafkaApis.handleTopicMetadataRequest.
-    """
-    ids = on.image.topic_ids
-    told = tuple(TopicId(topic, ids.get(topic, "")) for topic in request.topics)
-    checks = tuple(Check(f"id of {each.topic}", None, each.topic_id or None) for each in told)
-    answer = Reply(reply_to, MetadataResponse(Errors.NONE, told))
-    return Effects(me, replies=(answer,), checks=checks)
 
 
 # What coordinates each type of key, and the internal topic that holds its keys.

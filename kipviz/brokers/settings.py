@@ -82,6 +82,7 @@ class BrokerSettings(Value, frozen=True):
     asks_together: bool = model_settings.ASKS_TOGETHER.ours
     remembers_verifications: bool = model_settings.REMEMBERS_VERIFICATIONS.ours
     share_auto_offset_reset: str = model_settings.SHARE_AUTO_OFFSET_RESET.ours
+    auto_create_topics: bool = broker_configs.AUTO_CREATE_TOPICS_ENABLE.ours
 
     @property
     def why_not(self) -> str | None:

@@ -77,8 +77,6 @@ def on_create_topics(
     made: list[NewTopic] = []
     results: list[CreatableTopicResult] = []
     too_many = _count_partitions(request) > PARTITIONS_MAX
-    # A topic that the spec places has its id from there.
-    placed = {each.topic_id for each in on.controller.placed}
     for topic in request.topics:
         try:
             if counts[topic.name] > 1:
@@ -86,7 +84,7 @@ def on_create_topics(
             if too_many:
                 why = "Excessively large number of partitions per request."
                 raise TopicRefusedError(Errors.POLICY_VIOLATION, why)
-            new = _new_topic(topic, sum(each.topic_id not in placed for each in made), on)
+            new = new_topic(topic, made, on)
         except TopicRefusedError as refused:
             result = CreatableTopicResult(topic.name, refused.error, error_message=refused.why)
         else:
@@ -118,8 +116,8 @@ def _count_partitions(request: CreateTopics) -> int:
     )
 
 
-def _new_topic(topic: CreatableTopic, before: int, on: Context) -> NewTopic:
-    """Return the topic that is created, the one after `before` others of the request that get a new id.
+def new_topic(topic: CreatableTopic, before: Iterable[NewTopic], on: Context) -> NewTopic:
+    """Return the topic that is created; `before` are the ones that the same request creates before it.
 
     Raises:
         TopicRefusedError: if it is not.
@@ -136,7 +134,10 @@ def _new_topic(topic: CreatableTopic, before: int, on: Context) -> NewTopic:
         placed = next((each for each in on.controller.placed if each.name == topic.name), None)
         if placed is not None:
             return placed.but(configs=configs)
-    topic_id = make_topic_id(on.image.topics_created + before)
+    # A topic that the spec places has its id from there.
+    ids = {each.topic_id for each in on.controller.placed}
+    count = sum(each.topic_id not in ids for each in before)
+    topic_id = make_topic_id(on.image.topics_created + count)
     return NewTopic(topic.name, topic_id, _replicas_of(topic, on), configs=configs)
 
 

@@ -58,6 +58,7 @@ from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.requests import (
     config_requests,
     fetch_requests,
+    metadata_requests,
     offset_requests,
     produce_requests,
 )
@@ -144,6 +145,7 @@ HANDLERS: dict[type[Message], Handler] = handlers_of(
         acl_administration,
         topic_administration,
         config_requests,
+        metadata_requests,
         record_deletion,
     )
 )

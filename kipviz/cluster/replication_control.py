@@ -3,9 +3,8 @@
 WHERE IN KAFKA: ReplicationControlManager (handleBrokerFenced, handleBrokerUnfenced, electLeaders, deleteTopics,
 createTopics, createPartitions); BrokerMetadataPublisher.
 KIPS: KIP-631 (brokers), KIP-4 (CreateTopics, DeleteTopics), KIP-516 (topic ids), KIP-599.
-NOT MODELLED: the time until each broker learns of a change; topics that brokers create on a request
-(auto.create.topics.enable), except dead-letter topics (KIP-1191). The requests of an admin client are in
-`brokers.topic_administration`.
+NOT MODELLED: the time until each broker learns of a change. The requests of an admin client are in
+`brokers.topic_administration`, and the lookup that creates a topic in `brokers.logs.requests.metadata_requests`.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ from kipviz.conforming.questions import (
 )
 from kipviz.core.values import Value
 from kipviz.settings.broker_configs import (
+    AUTO_CREATE_TOPICS_ENABLE,
     GROUP_INITIAL_REBALANCE_DELAY_MS,
     TRANSACTION_STATE_LOG_MIN_ISR,
 )
@@ -59,7 +60,7 @@ LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
 CONTROLLER = 9
 SETTINGS = {
     "controller.listener.names": "CONTROLLER",
-    "auto.create.topics.enable": "false",
+    AUTO_CREATE_TOPICS_ENABLE.name: "false",
     "offsets.topic.num.partitions": str(INTERNAL_PARTITIONS),
     "transaction.state.log.num.partitions": str(INTERNAL_PARTITIONS),
     "share.coordinator.state.topic.num.partitions": str(INTERNAL_PARTITIONS),

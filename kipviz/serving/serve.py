@@ -36,6 +36,7 @@ from kipviz.serving.timing.time_outs import TimeOuts
 from kipviz.serving.timing.transaction_times import no_time, wall_ms
 from kipviz.serving.translating.batch_bytes import fates
 from kipviz.serving.translating.reply_context import HOST
+from kipviz.settings.broker_configs import AUTO_CREATE_TOPICS_ENABLE
 from kipviz.settings.client_configs import BOOTSTRAP_SERVERS
 
 IDLE_S = 600.0
@@ -70,9 +71,14 @@ class Server:
         idle_s: float = IDLE_S,
         drafts: Iterable[int] = (),
         seed: int | None = None,
+        auto_create_topics: bool = AUTO_CREATE_TOPICS_ENABLE.default,
     ) -> None:
         if seed is not None and type(seed) is not int:
             raise ValueError(f"a seed must be a whole number, not {seed!r}")
+        if type(auto_create_topics) is not bool:
+            raise ValueError(
+                f"auto_create_topics must be True or False, not {auto_create_topics!r}"
+            )
         if isinstance(rules, str):
             raise ValueError(f"rules must be a list of rules, not the text {rules!r}")  # noqa: TRY004
         # NaN is not at least 0.
@@ -82,7 +88,7 @@ class Server:
             raise ValueError(f"time must be {CLOCK!r} or {MODEL!r}, not {time!r}")
         spec, name = spec_of(given)
         chosen = design(design_name or name)
-        spec, model = model_to_serve(spec, chosen)
+        spec, model = model_to_serve(spec, chosen, auto_create_topics=auto_create_topics)
         self._spec, self._design, self._seed = spec, chosen, seed
         self._lock = threading.RLock()
         self._moved = threading.Condition(self._lock)
@@ -530,6 +536,7 @@ def serve(
     idle_s: float = IDLE_S,
     drafts: Iterable[int] = (),
     seed: int | None = None,
+    auto_create_topics: bool = AUTO_CREATE_TOPICS_ENABLE.default,
 ) -> Server:
     """Serve a simulated cluster to real clients, on 127.0.0.1 only.
 
@@ -547,6 +554,7 @@ def serve(
             1289 (TxnShareAcknowledge, with the draft's key 93). Without it they announce what Kafka 4.4.0 has.
         seed: decides the order in which the cluster takes its steps when several are possible; without one the order is
             fixed. When a request arrives is decided by the client. docs/SERVING.md says more.
+        auto_create_topics: whether a client's lookup creates a topic that does not exist (auto.create.topics.enable).
 
     Example:
         >>> import kipviz
@@ -566,4 +574,5 @@ def serve(
         idle_s=idle_s,
         drafts=drafts,
         seed=seed,
+        auto_create_topics=auto_create_topics,
     )

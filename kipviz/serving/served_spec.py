@@ -67,11 +67,12 @@ def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> Clus
     )
 
 
-def to_serve(spec: ClusterSpec) -> ClusterSpec:
+def to_serve(spec: ClusterSpec, *, auto_create_topics: bool = True) -> ClusterSpec:
     """Return a spec as it is served, with every internal partition, for any name that a client may use.
 
     The listeners have the clock, and the user injects the faults. The brokers have Kafka's defaults, whatever the spec
-    leaves out; only share groups start at the earliest record, because no request that is served here can set it.
+    leaves out; only share groups start at the earliest record, because no request that is served here can set it, and
+    `auto_create_topics` says whether a lookup creates a topic that does not exist.
     """
     placed = {p.partition for p in spec.placements}
     brokers = spec.brokers
@@ -88,6 +89,7 @@ def to_serve(spec: ClusterSpec) -> ClusterSpec:
         initial_rebalance_delay_ms=0,
         consumer_assignment_interval_ms=0,
         share_auto_offset_reset=EARLIEST,
+        auto_create_topics=auto_create_topics,
     )
     return spec.but(
         placements=(*spec.placements, *more),
@@ -97,13 +99,15 @@ def to_serve(spec: ClusterSpec) -> ClusterSpec:
     )
 
 
-def model_to_serve(spec: ClusterSpec, under: Design) -> tuple[ClusterSpec, ClusterModel]:
+def model_to_serve(
+    spec: ClusterSpec, under: Design, *, auto_create_topics: bool
+) -> tuple[ClusterSpec, ClusterModel]:
     """Return a spec as it is served, and its model under a design.
 
     Raises:
         BadSpec: if the spec is not valid, or needs a timed clock.
     """
-    served = to_serve(spec)
+    served = to_serve(spec, auto_create_topics=auto_create_topics)
     try:
         return served, served_scenario(served, under.name).model(under)
     except BadSpec as wrong:

@@ -250,6 +250,19 @@ ERRORS_DEADLETTERQUEUE_AUTO_CREATE_TOPICS_ENABLE = SettingDef(
     asks="Do brokers make the topic of dead letters if it is not there?",
     rare=True,
 )
+# Off unless a spec has it: a story has the topics that it names. A served cluster has Kafka's default.
+AUTO_CREATE_TOPICS_ENABLE = SettingDef(
+    "auto.create.topics.enable",
+    BROKERS,
+    Type.BOOLEAN,
+    True,
+    "ServerLogConfigs; AutoTopicCreationManager",
+    B,
+    "auto_create_topics",
+    here=False,
+    asks="Does a lookup of a missing topic create it?",
+    rare=True,
+)
 TRANSACTION_TWO_PHASE_COMMIT_ENABLE = SettingDef(
     "transaction.two.phase.commit.enable",
     BROKERS,
@@ -468,6 +481,7 @@ BROKER_CONFIGS: tuple[AnySetting, ...] = (
     GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS,
     ERRORS_DEADLETTERQUEUE_TOPIC_NAME_PREFIX,
     ERRORS_DEADLETTERQUEUE_AUTO_CREATE_TOPICS_ENABLE,
+    AUTO_CREATE_TOPICS_ENABLE,
     TRANSACTION_TWO_PHASE_COMMIT_ENABLE,
     TRANSACTION_PARTITION_VERIFICATION_ENABLE,
     TRANSACTION_VERSION,

@@ -14,9 +14,14 @@ from kipviz.serving.served_spec import cluster_of
 PREFIX = "p0"
 
 
+def serve_without_creation(brokers):
+    """Serve what the programs are about; a real cluster creates no topic by itself, either (real_cluster.SETTINGS)."""
+    return kipviz.serve(cluster_of({topic_of(PREFIX): 2}, brokers), auto_create_topics=False)
+
+
 @pytest.fixture
 def server():
-    with kipviz.serve(cluster_of({topic_of(PREFIX): 2}, brokers=1)) as served:
+    with serve_without_creation(1) as served:
         yield served
 
 
@@ -66,7 +71,7 @@ def test_every_step_of_a_random_program_is_asked_and_answered(server, seed):
 
 
 def test_of_three_brokers_each_is_asked_what_it_leads_or_coordinates():
-    with kipviz.serve(cluster_of({topic_of(PREFIX): 2}, brokers=3)) as served:
+    with serve_without_creation(3) as served:
         made = without(program(3, brokers=3), client="d", does="kill")
         played, asked = play_program(served, made)
         assert served.log == ()
@@ -189,7 +194,7 @@ def test_what_a_share_member_has_got_is_what_it_acknowledges(server):
 
 
 def test_a_broker_that_is_not_there_is_one_sentence():
-    with kipviz.serve(cluster_of({topic_of(PREFIX): 2}, brokers=1)) as served:
+    with serve_without_creation(1) as served:
         port = int(served.bootstrap_servers.rpartition(":")[2])
     with pytest.raises(Lost, match=f"the broker at 127.0.0.1:{port} cannot be reached"):
         PlainClient(port, "a")

@@ -11,7 +11,9 @@ from kipviz.serving.translating.apis import APIS
 
 KAFKA = design("kafka")
 MODEL = ClusterModel(
-    to_serve(cluster_of(["orders"], brokers=2)), KAFKA.broker_rules(), KAFKA.client_rules()
+    to_serve(cluster_of(["orders"], brokers=2), auto_create_topics=False),
+    KAFKA.broker_rules(),
+    KAFKA.client_rules(),
 )
 CASES = [(key, v) for key, api in sorted(APIS.items()) for v in range(api.lowest, api.highest + 1)]
 # What a request has where its schema's defaults would be refused before the model sees them.

@@ -140,7 +140,7 @@ class SimulatedCluster:
 
     def __init__(self) -> None:
         self.names = {name: name for name in ("t", "w", "group", *TOPICS)}
-        self.server = kipviz.serve(cluster_of(TOPICS))
+        self.server = kipviz.serve(cluster_of(TOPICS), auto_create_topics=False)
         targets = [each.rpartition(":")[2] for each in self.server.bootstrap_servers.split(",")]
         brokers = tuple(range(1, len(targets) + 1))
         self.proxy = Proxy(brokers)

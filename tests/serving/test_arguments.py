@@ -54,6 +54,7 @@ def test_a_command_without_effect_is_refused_in_one_sentence(words, why):
         ({"idle_s": -1}, "idle_s must be a number of seconds"),
         ({"idle_s": float("nan")}, "idle_s must be a number of seconds"),
         ({"idle_s": True}, "idle_s must be a number of seconds"),
+        ({"auto_create_topics": "false"}, "auto_create_topics must be True or False, not 'false'"),
         ({"rules": "hold EndTxn"}, "rules must be a list of rules"),
         ({"rules": [5]}, "a rule must be a text such as 'hold EndTxn', not 5"),
         ({"rules": [None]}, "a rule must be a text"),

@@ -428,6 +428,16 @@ ALWAYS: tuple[Simplification[object], ...] = (
         (None, -1),
     ),
     Simplification(
+        Owner.BROKERS,
+        "auto_create_topics",
+        broker_configs.AUTO_CREATE_TOPICS_ENABLE.name,
+        "a lookup creates a topic that does not exist",
+        "a topic that does not exist stays unknown; a served cluster creates it",
+        "topics that are created by a lookup, such as those with a misspelt name",
+        "AutoTopicCreationManager",
+        (None, False),
+    ),
+    Simplification(
         Owner.MODEL,
         "",
         "Metadata, FindCoordinator",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import count, seed
 from kipviz.command.bad_input import RefusedInput
+from kipviz.settings.broker_configs import AUTO_CREATE_TOPICS_ENABLE
 from kipviz.settings.client_configs import BOOTSTRAP_SERVERS
 
 if TYPE_CHECKING:
@@ -56,6 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seed", type=seed, metavar="N", help="decides which of several possible steps comes first"
+    )
+    parser.add_argument(
+        "--no-auto-create",
+        action="store_true",
+        help=f"a client's lookup creates no topic ({AUTO_CREATE_TOPICS_ENABLE.name}=false)",
     )
     parser.add_argument(
         "--script",
@@ -109,6 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
             idle_s=float(arguments.idle),
             drafts=arguments.draft,
             seed=arguments.seed,
+            auto_create_topics=not arguments.no_auto_create,
         )
     except ValueError as wrong:
         raise RefusedInput(str(wrong)) from None

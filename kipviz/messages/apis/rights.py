@@ -68,6 +68,9 @@ READ_TOPIC = Need(Operation.READ, Resource.TOPIC)
 READ_EACH = Need(Operation.READ, Resource.TOPIC, each=True)
 DESCRIBE_EACH = Need(Operation.DESCRIBE, Resource.TOPIC, each=True)
 WRITE_EACH = Need(Operation.WRITE, Resource.TOPIC, each=True)
+CREATE_TOPIC = Need(
+    Operation.CREATE, Resource.TOPIC, "ControllerApis.createTopics", each=True, or_on_cluster=True
+)
 DELETE_TOPIC = Need(
     Operation.DELETE, Resource.TOPIC, "ControllerApis.deleteTopics", each=True, or_on_cluster=True
 )

@@ -24,12 +24,19 @@ class Metadata(Message, frozen=True):
     """A client looks up topics by name.
 
     Only a client that is configured to do so sends it; otherwise leaders and topic ids are known without a request. Any
-    broker can answer.
+    broker can answer. `allow_auto_topic_creation` is whether topics that do not exist may be created; a request for all
+    topics, or by ids, creates none and has False.
     """
 
     API_KEY: ClassVar[int] = 3
     VERSION: ClassVar[int] = 13
     topics: tuple[str, ...]
+    allow_auto_topic_creation: bool = True
+
+    def list_fields(self, version: int) -> tuple[str, ...]:
+        """Return the names of its fields; whether topics may be created only if they may not."""
+        quiet = () if not self.allow_auto_topic_creation else ("allow_auto_topic_creation",)
+        return tuple(f for f in super().list_fields(version) if f not in quiet)
 
 
 class MetadataResponse(Message, frozen=True):

@@ -24,7 +24,6 @@ from kipviz.records.placement import (
     INTERNAL_TOPICS,
     index_of,
     topic_of,
-    why_invalid_name,
 )
 from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.reply_context import (
@@ -155,10 +154,11 @@ def api_versions(announced: Iterable[tuple[int, int, int]], features: Features) 
 def metadata(request: ClientRequest, messages: tuple[Message, ...]) -> TranslatedRequest:
     """Answer a Metadata request: the model has the topic ids, the cluster's image has the rest."""
     (message,) = messages
+    assert isinstance(message, Metadata)
     topics, desk = request.said["Topics"], request.desk
     if topics is None or (request.version == 0 and not topics):
         # The model's request names its topics.
-        message, topics = Metadata(tuple(desk.image.topic_ids.keys())), ()
+        message, topics = message.but(topics=tuple(desk.image.topic_ids.keys())), ()
     unknown = tuple(t["TopicId"] for t in topics if desk.topic_named(t) is None)
 
     def answer(replies: Replies) -> Struct:
@@ -180,15 +180,12 @@ def metadata(request: ClientRequest, messages: tuple[Message, ...]) -> Translate
 
 
 def _topic(name: str, topic_id: str, error: Errors, desk: ServedDesk) -> Struct:
-    leaders = desk.image.leaders
+    # A topic that this very request creates has partitions by now, and is unknown in the response.
+    known = not error and (topic_id or name in INTERNAL_TOPICS)
+    leaders = desk.image.leaders if known else ()
     mine = sorted((p for p in leaders if topic_of(p) == name), key=index_of)
-    code: int = error
-    if why_invalid_name(name):
-        code = Errors.INVALID_TOPIC_EXCEPTION
-    elif not mine and not error:
-        code = Errors.UNKNOWN_TOPIC_OR_PARTITION
     return {
-        "ErrorCode": code,
+        "ErrorCode": error if error or mine else Errors.UNKNOWN_TOPIC_OR_PARTITION,
         "Name": name,
         "TopicId": topic_id or ZERO_ID,
         "IsInternal": name in INTERNAL_TOPICS,

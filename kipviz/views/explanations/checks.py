@@ -52,6 +52,7 @@ WORDS = {
     "resource name": ("of", "allowed:"),
     "topic of a user": ("of", "allowed:"),
     "ACL exists": ("of", "exists:"),
+    "topic created": ("of", "created:"),
     "state of the topic": ("of", "partitions:"),
     "result": ("of", "result:"),
     "epoch of the reset": ("reset", "group"),

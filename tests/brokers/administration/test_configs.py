@@ -75,6 +75,14 @@ def test_a_broker_tells_the_settings_that_the_model_has():
     assert list(found) == sorted(found)
 
 
+@pytest.mark.parametrize(("creates", "told"), [(True, BY_KAFKA), (False, BY_BROKER)])
+def test_a_broker_tells_whether_a_lookup_creates_topics(creates, told):
+    on = on_desk()
+    on = on.but(settings=on.settings.but(auto_create_topics=creates))
+    (only,) = describe(OF_BROKER, "1", ("auto.create.topics.enable",), on).configs
+    assert (only.value, only.source) == (str(creates).lower(), told)
+
+
 @pytest.mark.parametrize(
     ("resource_type", "name", "error"),
     [

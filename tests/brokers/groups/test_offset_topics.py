@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.groups.offset_topics import answer_alone, unknown_ids
+from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import WriteMarker
 from kipviz.brokers.logs.partition_log import append, replicate
+from kipviz.brokers.logs.requests import metadata_requests
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.cluster.metadata import Metadata, TopicId
 from kipviz.messages.errors import Errors
@@ -170,9 +171,9 @@ def test_with_a_topic_goes_what_groups_had_of_it(desk, committed):
 
 
 def test_any_broker_tells_the_ids_of_topics():
-    desk = Desk(kafka_apis, kafka_apis.KafkaApis(), leaders={HERE: 1})
+    desk = Desk(metadata_requests, KafkaApis(), leaders={HERE: 1})
     desk.instant = False
-    answer = desk.ask(kafka_apis.on_metadata, Metadata(("src", "none")))
+    answer = desk.ask(metadata_requests.on_metadata, Metadata(("src", "none")))
     assert answer.topics == (TopicId("src", SRC_ID), TopicId("none", ""))
 
 

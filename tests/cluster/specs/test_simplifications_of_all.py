@@ -39,6 +39,8 @@ SHOWN = {
     "group.share.assignment.interval.ms": "brokers/membership/test_share_membership.py::"
     "test_a_group_of_nobody_has_the_target_of_its_own_epoch_and_no_one_waits_for_the_next",
     "log.retention.ms": "brokers/logs/test_log_retention.py::test_it_takes_times_in_records_and_is_off_unless_it_is_set",
+    "auto.create.topics.enable": "brokers/administration/test_created_by_lookups.py::"
+    "test_without_the_setting_a_lookup_creates_nothing",
     "Metadata, FindCoordinator": f"{HERE}::test_a_client_sends_to_the_leader_of_the_moment_and_asks_nobody_who_that_is",
     "FetchSessionHandler, FetchBuffer": f"{HERE}::test_each_fetch_names_every_partition_of_a_broker",
     "InFlightBatch": f"{HERE}::test_records_that_were_acquired_together_stand_alone",

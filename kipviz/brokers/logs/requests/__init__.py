@@ -1,1 +1,4 @@
-"""Requests for several partitions: each partition's leader answers its part, in one response of the broker."""
+"""Requests for several partitions: each partition's leader answers its part, in one response of the broker.
+
+Beside them are the requests about configs and the lookup of topics.
+"""

@@ -84,13 +84,25 @@ METADATA_RESPONSE = Schema(
 
 
 def _encode_request(m: model.Metadata, around: Around) -> Struct:
-    return {"Topics": tuple({"Name": topic} for topic in m.topics)}
+    said = {} if m.allow_auto_topic_creation else {"AllowAutoTopicCreation": False}
+    return {"Topics": tuple({"Name": topic} for topic in m.topics), **said}
 
 
 def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.Metadata, ...]:
-    """Return the request with the topics that it names; null, which means all of them, names none."""
-    topics = dict.fromkeys(map(incoming.topic_of, fields["Topics"] or ()))
-    return (model.Metadata(tuple(topic for topic in topics if topic is not None)),)
+    """Return the request with the topics that it names; null, which means all of them, names none.
+
+    Before version 4 it always allows to create topics. One for all topics or by ids never does.
+    """
+    asked = fields["Topics"] or ()
+    topics = dict.fromkeys(map(incoming.topic_of, asked))
+    of_all = fields["Topics"] is None or (incoming.version == 0 and not asked)
+    by_name = not of_all and all(each.get("TopicId", ZERO_ID) == ZERO_ID for each in asked)
+    return (
+        model.Metadata(
+            tuple(topic for topic in topics if topic is not None),
+            by_name and fields.get("AllowAutoTopicCreation", True),
+        ),
+    )
 
 
 def _encode_response(m: model.MetadataResponse, around: Around) -> Struct:
@@ -129,10 +141,10 @@ APIS = (
                 "Topics.ErrorCode",
                 Errors.UNKNOWN_TOPIC_OR_PARTITION,
                 Errors.TOPIC_AUTHORIZATION_FAILED,
+                Errors.INVALID_TOPIC_EXCEPTION,
                 Never(
-                    "topics are asked for by valid names",
+                    "topics are asked for by names",
                     (
-                        "INVALID_TOPIC_EXCEPTION",
                         "UNKNOWN_TOPIC_ID",
                         "INCONSISTENT_TOPIC_ID",
                     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.error_places import ErrorPlace, with_errors
 from kipviz.messages.apis.legal_errors import Never, at
-from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.apis.rights import CREATE_TOPIC, Need, Operation, Resource
 from kipviz.messages.apis.shards import Shard
 from kipviz.messages.cluster import topic_creation as model
 from kipviz.messages.cluster.topic_configs import DEFAULTS, write_value
@@ -258,15 +258,7 @@ APIS = (
         response_bytes=Kind(CREATE_TOPICS_RESPONSE, _encode_response),
         role=Role.KAFKA_APIS,
         shard=Shard.BROKER,
-        needs=(
-            Need(
-                Operation.CREATE,
-                Resource.TOPIC,
-                "ControllerApis.createTopics",
-                each=True,
-                or_on_cluster=True,
-            ),
-        ),
+        needs=(CREATE_TOPIC,),
         refusal=_refuse,
         topics=lambda m: tuple(dict.fromkeys(each.name for each in m.topics)),
         error_place=ErrorPlace(
