@@ -44,6 +44,8 @@ def _offences_of(cell: NotebookNode, number: int) -> list[str]:
     most = OWN_LINES_MAX if own else LINES_MAX
     if lines > most:
         found.append(f"has {lines} lines, at most {most} are allowed")
+    if "print(lab.text)" in cell.source:
+        found.append("prints Markdown; end it in the lab itself")
     if DEFINES.search(cell.source) and not own:
         found.append("defines a function; functions belong into the package")
     if cell.execution_count is None:

@@ -40,6 +40,7 @@ def test_a_notebook_in_good_order_is_taken(tmp_path):
         (("f()", {"outputs": [v4.new_output("error", ename="NameError")]}), "ended in NameError"),
         (("f()", {"outputs": [stream("stderr", "careful")]}), "on standard error"),
         (("f()", {"outputs": [stream("stdout", canonical.__file__)]}), "shows a path"),
+        ("print(lab.text)", "prints Markdown; end it in the lab itself"),
     ],
 )
 def test_a_cell_that_breaks_a_rule_is_named(tmp_path, cell, words):
