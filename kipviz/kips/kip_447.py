@@ -145,7 +145,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.group_transactions.on_init_producer_id_of_group",
             scenario="kip-447-small-first-draft",
-            test="checking/test_kip_447_first_draft.py::"
+            test="checking/search/test_kip_447_first_draft.py::"
             "test_a_member_of_the_first_draft_loses_and_doubles_nothing_wherever_it_dies",
             note="with two members there are too many states for the search to end",
             page="27-how-zombies-are-kept-out-kip-447",

@@ -10,7 +10,7 @@ import pytest
 import kipviz as package
 from kipviz.widgets.stepping.autosave import copy_of
 from tests.command.conftest import last_sentence
-from tests.core.test_faults_in_writes import fails_at
+from tests.core.outside.test_faults_in_writes import fails_at
 from tests.tidy.source import PACKAGE, files, tree
 
 SEEDED = ("replay", "--scenario", "kip-1289-small", "--design", "repaired", "--seed", "3")

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
     ("file", "unit"),
     [
         ("tests/spark/test_search.py", "Spark"),
-        ("tests/command/test_campaign.py", "Spark"),
+        ("tests/command/campaigns/test_campaign.py", "Spark"),
         ("tests/browser/labs/test_stepper_lab.py", "JupyterLab"),
         (
             "tests/browser/stepping/test_stepper_page.py",
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
         ),
         ("tests/site/test_pages.py", "the site"),
         ("tests/site/test_site.py", "the site"),
-        ("tests/core/test_bits.py", "tests/core/test_bits.py"),
+        ("tests/core/links/test_bits.py", "tests/core/links/test_bits.py"),
         ("notebooks/00-start-here.ipynb", "notebooks/00-start-here.ipynb"),
     ],
 )

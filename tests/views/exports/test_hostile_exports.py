@@ -18,7 +18,7 @@ from kipviz.views.exports.mermaid import mermaid
 from kipviz.views.exports.plantuml import plantuml
 from kipviz.views.exports.pytest_source import pytest_source, render_action, render_comment
 from kipviz.views.payload import payload
-from tests.core.first_format import first_written
+from tests.core.links.first_format import first_written
 from tests.views.exports.test_exports import KNOWN_LINE, KNOWN_PLANTUML
 from tests.views.hostile import HOSTILE, poison
 

@@ -15,7 +15,7 @@ import pytest
 
 from kipviz.core.outside import atomic_write
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CALLS_MAX = 40
 
 
@@ -123,7 +123,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from kipviz.core.outside import atomic_write
-from tests.core.test_faults_in_writes import Disk
+from tests.core.outside.test_faults_in_writes import Disk
 import pytest
 
 place, copy = Path(sys.argv[1]), Path(sys.argv[2])

@@ -14,7 +14,7 @@ from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.setting_changes import BadChange, apply_changes, settings
-from tests.checking.test_timed import BY_DEADLINE, model_of
+from tests.checking.timed.test_timed import BY_DEADLINE, model_of
 
 RESTS = "backs_off=true"
 

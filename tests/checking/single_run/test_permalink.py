@@ -30,7 +30,7 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import Unplayable
 from kipviz.scenarios.script import ScriptError
-from tests.core.first_format import first_written
+from tests.core.links.first_format import first_written
 from tests.scenarios.story import under_one_design_each
 
 TWO = "kip-1289-two-members"

@@ -24,7 +24,7 @@ from kipviz.core.links.link import (
     link_of,
 )
 from kipviz.core.links.linkcode import PATTERN, PREFIX, read, write
-from tests.core.first_format import first_number, first_sealed, first_text, first_written
+from tests.core.links.first_format import first_number, first_sealed, first_text, first_written
 
 HEAD = "kip-1289-small.repaired.wA"
 MARKS = st.binary(min_size=8, max_size=8)

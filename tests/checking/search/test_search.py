@@ -23,7 +23,7 @@ from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.checking.counts import CALM, FINDING_D, FINDING_I, ONE_LOCK
-from tests.checking.test_explore import model_of
+from tests.checking.search.test_explore import model_of
 
 EVERYTHING = Bounds()
 

@@ -18,7 +18,7 @@ from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.checking.counts import BROKEN_AFTER, FINDING_D, FINDING_I, STUCK_AFTER
-from tests.checking.test_explore import model_of as searched
+from tests.checking.search.test_explore import model_of as searched
 
 ATOMIC, PROGRESS = (prop.name for prop in PROPERTIES)
 LONG = Task("kip-1289-two-members", "finding-D", "rough", 0)

@@ -13,7 +13,7 @@ import pytest
 
 from kipviz.command.main import main
 
-RELEASE = Path(__file__).parents[1] / "recordings" / "kafka-4.4.0"
+RELEASE = Path(__file__).parents[2] / "recordings" / "kafka-4.4.0"
 
 
 def same(line: dict[str, Any]) -> dict[str, Any]:

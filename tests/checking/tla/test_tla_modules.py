@@ -35,7 +35,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import searched_scenario
 
 SMALL = "kip-1289-small"
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TLC = os.environ.get("KIPVIZ_TLC", "")
 needs_tlc = [
     pytest.mark.slow,
@@ -241,7 +241,7 @@ def test_the_files_of_a_module_say_which_counts_tlc_has_to_find(tmp_path):
 
 def test_a_module_is_the_same_in_every_process():
     code = (
-        "from tests.checking.test_tla_modules import search_story, text_of; import hashlib;"
+        "from tests.checking.tla.test_tla_modules import search_story, text_of; import hashlib;"
         "print(hashlib.sha256(text_of(search_story('repaired')).encode()).hexdigest())"
     )
     here = hashlib.sha256(text_of(search_story("repaired")).encode()).hexdigest()

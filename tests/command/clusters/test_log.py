@@ -11,7 +11,7 @@ import pytest
 from kipviz.command.main import main
 from kipviz.recordings.files.segments import read_partition
 
-RECORDED = Path(__file__).parents[1] / "recordings" / "kafka-4.4.0" / "commit-and-abort"
+RECORDED = Path(__file__).parents[2] / "recordings" / "kafka-4.4.0" / "commit-and-abort"
 
 
 def test_the_states_of_a_recorded_transaction_are_told_in_order(
