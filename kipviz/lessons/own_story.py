@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -20,14 +21,16 @@ from kipviz.core.outside.suggestions import nearest
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.lessons.goals import GOALS
-from kipviz.scenarios.documents.bad_story import BadStory, not_known
+from kipviz.scenarios.documents.bad_story import BadStory, not_known, shorten_input
 from kipviz.scenarios.documents.python_program import is_python
 from kipviz.scenarios.documents.read import Document, read_story
+from kipviz.scenarios.documents.wrong_key import find_wrong_key
 from kipviz.scenarios.library import register_story
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
 from kipviz.scenarios.script import HOSTS, QUIET, ScriptError, follow, quiet
 
 IN_A_CELL = "the text"
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 NAMED_MAX = 12
 
 
@@ -119,8 +122,10 @@ def story(text_or_path: str | os.PathLike[str]) -> Story:
     """
     text, file = _read_document(text_or_path)
     document = read_story(text, file)
+    _check_name(document, file)
     _check_goals(document, file)
     for name in document.scenario.designs:
+        _check_cluster(document, text, name, file)
         _check_play(document, name, file)
     try:
         register_story(document)
@@ -153,13 +158,39 @@ def _check_goals(document: Document, file: str) -> None:
             raise BadStory(file, line, not_known("goal", checkpoint.goal, GOALS))
 
 
+def _check_name(document: Document, file: str) -> None:
+    name = document.scenario.name
+    if not _NAME.fullmatch(name):
+        allowed = "a name is in lower case letters, digits and dashes, such as my-story"
+        raise BadStory(file, document.name, f"{allowed}, not {shorten_input(name)!r}")
+
+
+def _check_cluster(document: Document, text: str, under: str, file: str) -> None:
+    """Reject a cluster that is impossible under a design, at the key that makes it so."""
+
+    def why_not(story: Scenario) -> str:
+        try:
+            story.model(design(under))
+        except (BadSpec, Unplayable) as wrong:
+            return str(wrong)
+        return ""
+
+    try:
+        document.scenario.model(design(under))
+    except Unplayable as wrong:
+        raise BadStory(file, document.cluster, str(wrong)) from None
+    except BadSpec as wrong:
+        at = find_wrong_key(text, why_not)
+        if at is None:
+            raise BadStory(file, document.cluster, str(wrong)) from None
+        what = str(wrong)
+        raise BadStory(file, at.line, what if at.key in what else f"{at.key}: {what}") from None
+
+
 def _check_play(document: Document, under: str, file: str) -> None:
     story = document.scenario
-    try:
-        model = story.model(design(under))
-        trace = Trace.start(model, PROPERTIES)
-    except (BadSpec, Unplayable) as wrong:
-        raise BadStory(file, document.cluster, str(wrong)) from None
+    model = story.model(design(under))
+    trace = Trace.start(model, PROPERTIES)
     for beat, lines in zip(story.beats, document.steps, strict=True):
         for step, line in zip(beat.steps, lines, strict=True):
             try:

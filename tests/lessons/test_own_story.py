@@ -278,11 +278,52 @@ def test_a_goal_a_cluster_and_a_design_that_cannot_be_are_told_where_they_stand(
         "the text:32: unknown goal 'broker crash'. Did you mean 'broker crashed'?"
     )
     told = read_refusal("max_records: 1", "max_records: 0")
-    assert told == "the text:6: max_records of app-1 must be from 1 to 2147483647, not 0"
+    assert told == "the text:11: max_records of app-1 must be from 1 to 2147483647, not 0"
     told = read_refusal("[repaired, finding-I]", "[repaired, kafka]")
     assert "the text:6: mine stages share-group acknowledgements" in told
     told = read_refusal("name: mine", "name: kip-1289-small")
     assert told == "the text:2: the library has a story 'kip-1289-small': choose another name"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("max_records: 1", 'group_id: ""', "11: group_id: app-1 has no group.id, which its "),
+        (
+            "share-group\n",
+            "share-group\nbudget:\n  crash_client: -1\n",
+            "9: the budget for crash_cl",
+        ),
+        (
+            "share-group\n",
+            "share-group\nplacements:\n  src-0: [9]\n  audit-0: [3]\n",
+            "9: src-0 is placed on broker 9, but the brokers are 1, 3, 5, 7",
+        ),
+        (
+            "share-group\n",
+            "share-group\nbudget:\n  crash_client: 1\n  pause: 2\nclock:\n  kind: timed\n",
+            "10: a timed clock has pauses of its own",
+        ),
+        ("share-group\n", "share-group\nreplication: now\n", "8: replication must be instant or "),
+    ],
+)
+def test_a_value_that_the_clusters_check_rejects_is_told_with_its_own_line_and_key(
+    old: str, new: str, told: str
+) -> None:
+    assert f"the text:{told}" in read_refusal(old, new)
+
+
+@pytest.mark.parametrize("name", ["Kip 447!", "mine-", "my_story"])
+def test_a_name_is_in_lower_case_letters_digits_and_dashes(name: str) -> None:
+    allowed = "a name is in lower case letters, digits and dashes, such as my-story"
+    assert read_refusal("name: mine", f"name: {name}") == f"the text:2: {allowed}, not {name!r}"
+
+
+def test_a_control_character_is_told_with_its_line_and_its_number() -> None:
+    told = read_refusal("Broker 5 delivers", "Broker 5\0delivers")
+    assert told == "the text:20: a story is text without control characters; this line has U+0000"
+    told = read_refusal("my lecture", '"my\\u001b lecture"')
+    assert told == "the text:3: a text has no control characters; this one has U+001B"
 
 
 @pytest.mark.parametrize("given", ["", None, 7, "a\0b"])

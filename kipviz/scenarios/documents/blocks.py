@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from kipviz.core.values import Value
 from kipviz.scenarios.documents.bad_story import Wrong
-from kipviz.scenarios.documents.head import MARK, WIDTH
+from kipviz.scenarios.documents.head import MARK, WIDTH, find_control_character
 
 HEADING, PARAGRAPH, ITEM, FENCE = "heading", "paragraph", "item", "fence"
 TICKS = "```"
@@ -43,12 +43,16 @@ def split_head(text: str) -> tuple[list[Numbered], list[Numbered]]:
     """Return the lines of a document's head and those of its body, each with its number.
 
     Raises:
-        Wrong: if there is no head.
+        Wrong: if there is no head, or a line has a control character.
     """
     whole = text.removeprefix("\ufeff").replace("\r\n", "\n")
     lines = list(enumerate(whole.split("\n"), 1))
     if not lines or lines[0][1].rstrip() != MARK:
         raise Wrong(1, f"a story begins with a head between two lines of {MARK}")
+    for at, line in lines:
+        odd = find_control_character(line)
+        if odd:
+            raise Wrong(at, f"a story is text without control characters; this line has {odd}")
     for at, (_, line) in enumerate(lines[1:], 1):
         if line.rstrip() == MARK:
             return lines[1:at], lines[at + 1 :]

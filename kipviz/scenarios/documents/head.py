@@ -66,6 +66,7 @@ Node: TypeAlias = Word | HeadList | Keys
 _KEY = re.compile(r'( *)("(?:[^"\\]|\\.)*"|[^\s"#\[\]{},:-][^"#\[\]{}:]*):(?: +([^ ].*\S|\S))? *')
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _ITEM = re.compile(r"( *)- +([^ ].*\S|\S) *")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 # Text that YAML would read as something else.
 _OTHER = re.compile(r"-?[\d.][\d_.,:eExXoO+-]*|true|false|null|yes|no|on|off|y|n|~|", re.IGNORECASE)
@@ -165,14 +166,23 @@ def unquote(at: int, text: str) -> str:
     """Return the text of a quoted string, which is written as in JSON.
 
     Raises:
-        Wrong: if it is not one, or has half a surrogate pair.
+        Wrong: if it is not one, or has half a surrogate pair or a control character.
     """
     try:
         found = str(json.loads(text))
         found.encode()
     except ValueError:
         raise Wrong(at, f"a text in quotes must be written as in JSON, not {text}") from None
+    odd = find_control_character(found)
+    if odd:
+        raise Wrong(at, f"a text has no control characters; this one has {odd}")
     return found
+
+
+def find_control_character(text: str) -> str:
+    """Return the first control character of ASCII in a text, as U+0000, or ""; a tab and the end of a line are none."""
+    odd = _CONTROL.search(text)
+    return f"U+{ord(odd[0]):04X}" if odd else ""
 
 
 def _in_row(at: int, text: str, start: int, depth: int = 0) -> tuple[Word | HeadList, int]:
