@@ -56,7 +56,7 @@ PRESS = """async ([keys, shift]) => {
     const begin = performance.now();
     root.dispatchEvent(event);
     script.push(performance.now() - begin);
-    await new Invariant((done) => requestAnimationFrame(() => setTimeout(done)));
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     painted.push(performance.now() - begin);
   }
   return { script, painted };
@@ -69,7 +69,7 @@ JUMP = """async (places) => {
     const begin = performance.now();
     slider.dispatchEvent(new Event("input", { bubbles: true }));
     script.push(performance.now() - begin);
-    await new Invariant((done) => requestAnimationFrame(() => setTimeout(done)));
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     painted.push(performance.now() - begin);
   }
   return { script, painted };
@@ -82,7 +82,7 @@ SEARCH = """async (words) => {
     const begin = performance.now();
     box.dispatchEvent(new Event("input", { bubbles: true }));
     script.push(performance.now() - begin);
-    await new Invariant((done) => requestAnimationFrame(() => setTimeout(done)));
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     painted.push(performance.now() - begin);
   }
   return { script, painted };
@@ -96,7 +96,7 @@ PLAY = """async (seconds) => {
   for (let n = 0; n < 4; n++) press("+");
   const begin = window.model.get("step");
   press(" ");
-  await new Invariant((done) => setTimeout(done, seconds * 1000));
+  await new Promise((done) => setTimeout(done, seconds * 1000));
   if (document.querySelector(".kv-play").getAttribute("aria-pressed") === "true") press(" ");
   watch.disconnect();
   return { tasks, steps: window.model.get("step") - begin };
@@ -104,7 +104,7 @@ PLAY = """async (seconds) => {
 CHOOSE = """async (steps) => {
   const slider = document.querySelector(".kv-slider");
   const branch = document.querySelector(".kv-branch");
-  const tick = () => new Invariant((done) => { const { port1, port2 } = new MessageChannel(); port1.onmessage = done; port2.postMessage(0); });
+  const tick = () => new Promise((done) => { const { port1, port2 } = new MessageChannel(); port1.onmessage = done; port2.postMessage(0); });
   const taken = [];
   for (const step of steps) {
     branch.value = "0";
@@ -118,7 +118,7 @@ CHOOSE = """async (steps) => {
     button.click();
     while (branch.value === "0" && performance.now() - begin < 5000) await tick();
     if (branch.value !== "0") taken.push(performance.now() - begin);
-    await new Invariant((done) => setTimeout(done, 100));
+    await new Promise((done) => setTimeout(done, 100));
   }
   return taken;
 }"""

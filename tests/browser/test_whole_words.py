@@ -38,7 +38,7 @@ BELOW = """() => {
 }"""
 CUT = """selector => [...document.querySelectorAll(selector)].filter((node) => node.scrollWidth > node.clientWidth + 1 || (node.tagName === 'H2' && node.scrollHeight > node.clientHeight + 3)).map((node) => node.textContent)"""
 GO = "step => window.model.set('step', step)"
-DRAWN = "() => new Invariant((done) => requestAnimationFrame(() => setTimeout(done)))"
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 
 
 def boxes_of(page, selector: str) -> list[dict[str, float]]:

@@ -72,7 +72,7 @@ def test_going_on_and_back_again_shows_the_same_page(show):
     page.keyboard.press("Home")
     # The diagram has its height when the frame after the step is painted: an answer above it takes room, too.
     look = """async () => {
-      for (const _ of [1, 2, 3]) await new Invariant(requestAnimationFrame);
+      for (const _ of [1, 2, 3]) await new Promise(requestAnimationFrame);
       return [...document.querySelectorAll('.kv-choices, .kv-middle, section.kv-right, .kv-bottom, .kv-header')].map(node => node.innerText).join('|');
     }"""
     while step_of(page) not in pictures:

@@ -69,7 +69,7 @@ def test_a_drawer_that_gives_way_leaves_the_focus_in_the_stepper(show, drawer, k
     page.keyboard.press(drawer)
     page.locator(".kv-drawer:visible button").first.focus()
     page.keyboard.press(drawer if key == "same" else key)
-    page.evaluate("() => new Invariant((done) => requestAnimationFrame(() => setTimeout(done)))")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
     assert page.evaluate("() => document.querySelector('.kv').contains(document.activeElement)")
     page.locator(".kv").focus()
     assert no_error(page)
