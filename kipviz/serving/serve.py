@@ -23,6 +23,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.real.served_run import ClientPoll, RealClient
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import host_of
+from kipviz.core.outside.suggestions import unknown_of
 from kipviz.designs.catalogue import design
 from kipviz.messages.message import Message
 from kipviz.scenarios.scenario import Scenario
@@ -442,9 +443,11 @@ class Server:
             ValueError: if there is no such partition.
         """
         with self._lock:
-            log = self.cluster.world.logs.get(partition)
+            logs = self.cluster.world.logs
+        log = logs.get(partition)
         if log is None:
-            raise ValueError(f"there is no partition {partition!r}")
+            names = [name for name in logs if not name.startswith("__")]
+            raise ValueError(unknown_of("partition", "partitions", partition, names))
         return fates(log)
 
     def log_line(self, client: str, text: str) -> None:

@@ -29,11 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--design", help="the design; the story's first one, or kafka")
     parser.add_argument("--topic", action="append", default=[], help="a topic, of three partitions")
     parser.add_argument(
-        "--by", default="running", help="running, or hand: deliveries wait for a command"
+        "--by",
+        default="running",
+        metavar="{running,hand}",
+        help="running, or hand: deliveries wait for a command",
     )
     parser.add_argument(
         "--time",
         default="clock",
+        metavar="{clock,model}",
         help="clock: polls and transactions time out by this machine's clock; model: when a script says so",
     )
     parser.add_argument(

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--clock",
-        metavar="CLOCK",
+        metavar="{untimed,timed}",
         help="untimed (a timer expires when nothing else can happen, and earlier as often as --faults allows) "
         "or timed (when it is due)",
     )

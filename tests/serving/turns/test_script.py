@@ -94,7 +94,7 @@ def test_a_client_is_watched_and_the_run_is_saved(script, tmp_path):
         ({"do": "crash", "broker": 9}, "9"),
         ({"do": "rule", "rule": "hold Endtxn"}, "no message 'Endtxn'"),
         ({"do": "deliver", "index": 0}, "0 deliveries are held"),
-        ({"do": "records", "partition": "x-0"}, "no partition 'x-0'"),
+        ({"do": "records", "partition": "x-0"}, "no partition 'x-0'; the partitions are "),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_sentence_and_the_next_line_is_read(
