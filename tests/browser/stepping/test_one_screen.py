@@ -411,7 +411,7 @@ def test_a_click_on_a_broker_lists_what_can_happen_to_it_and_takes_it(show, spli
 
 
 def test_a_message_on_the_wire_can_be_held_delayed_lost_and_read(show, split):
-    page = show(split, width=833, height=800, step=30)
+    page = show(split, width=833, height=800, step=33)
     page.locator(".kv-flying .kv-key").first.click()
     menu = page.locator(".kv-menu")
     for words in (
@@ -428,7 +428,7 @@ def test_a_message_on_the_wire_can_be_held_delayed_lost_and_read(show, split):
 
 
 def test_keys_open_the_same_menus_and_escape_gives_the_focus_back(show, split):
-    page = show(split, width=833, height=800, step=30)
+    page = show(split, width=833, height=800, step=33)
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
     assert page.locator(".kv-menu").is_visible()
@@ -464,7 +464,7 @@ def test_what_is_hidden_or_needs_no_scrolling_any_more_leaves_the_focus_to_the_s
 
 
 def test_what_happens_to_a_client_itself_stands_before_what_happens_to_its_connections(show, split):
-    page = show(split, width=833, height=800, step=30)
+    page = show(split, width=833, height=800, step=33)
     page.locator(".kv-head", has_text="app-1").click()
     words = page.locator(".kv-menu .kv-what").all_inner_texts()
     crash = words.index("app-1 crashes")
