@@ -15,7 +15,7 @@ from tests.browser.bare_page import wait_painted, write_page
 
 pytestmark = pytest.mark.browser
 
-PREPARED = 30
+PREPARED = 33
 
 
 class Beside:
