@@ -10,7 +10,7 @@ topic named by name gets UNKNOWN_TOPIC_OR_PARTITION, if the sender may use a top
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kipviz.brokers.checks import Check, Checks, compare, in_order
 from kipviz.brokers.context import Context, Image
@@ -149,12 +149,16 @@ def not_added(asked: TxnPartitions, image: Image) -> TxnPartitionsResult | None:
     lost = lost_partitions(asked.partitions, image)
     if not lost:
         return None
-    others = (p for p in asked.partitions if p not in lost)
-    results = (
-        *(PartitionResult(p, Errors.UNKNOWN_TOPIC_OR_PARTITION) for p in lost),
-        *(PartitionResult(p, Errors.OPERATION_NOT_ATTEMPTED) for p in others),
+    return TxnPartitionsResult(asked.transactional_id, kept_out(asked.partitions, lost))
+
+
+def kept_out(partitions: Iterable[str], lost: tuple[str, ...]) -> tuple[PartitionResult, ...]:
+    """Return the results of partitions that are not added: the missing ones, then those that were not attempted."""
+    others = (partition for partition in partitions if partition not in lost)
+    return (
+        *(PartitionResult(partition, Errors.UNKNOWN_TOPIC_OR_PARTITION) for partition in lost),
+        *(PartitionResult(partition, Errors.OPERATION_NOT_ATTEMPTED) for partition in others),
     )
-    return TxnPartitionsResult(asked.transactional_id, results)
 
 
 def kept_out_checks(result: TxnPartitionsResult) -> Checks:

@@ -31,7 +31,7 @@ from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.parts import has_several_parts
 from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.messages.transactions.admin import DescribeTransactions
-from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse, PartitionResult
+from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse
 from kipviz.records.placement import topic_of
 
 
@@ -162,9 +162,6 @@ def _reject(source: str, message: Message, error: Errors, image: Image) -> Messa
     lost = deleted_topics.lost_partitions(good, image)
     assert isinstance(answer, AddPartitionsToTxnResponse), answer
     (only,) = answer.results
-    results = (
-        *(each for each in only.results if each.partition not in good),
-        *(PartitionResult(p, Errors.UNKNOWN_TOPIC_OR_PARTITION) for p in lost),
-        *(PartitionResult(p, Errors.OPERATION_NOT_ATTEMPTED) for p in good if p not in lost),
-    )
+    refused = tuple(each for each in only.results if each.partition not in good)
+    results = (*refused, *deleted_topics.kept_out(good, lost))
     return AddPartitionsToTxnResponse((only.but(results=results),))

@@ -195,11 +195,16 @@ def collect_part(serving: Envelope, answer: Message) -> tuple[Envelope, Message 
         return serving, answer
     before = serving.answers if isinstance(serving, ServedInParts) else ()
     answers, refused = (*before, answer), serving.refused
-    to, header = (
-        (serving.role, serving.shard, serving.tag),
-        (serving.client_id, serving.correlation_id),
+    serving = ServedInParts(
+        request,
+        serving.role,
+        serving.shard,
+        serving.tag,
+        refused,
+        serving.client_id,
+        serving.correlation_id,
+        answers,
     )
-    serving = ServedInParts(request, *to, refused, *header, answers)
     match request:
         case WriteTxnMarkers():
             return serving, _of_markers(request, answers)

@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster.specs.simplifications import (
-    CHOSEN,
     OF_APPLICATIONS,
     OF_BROKERS,
     OF_CLUSTERS,
@@ -168,8 +167,7 @@ def profile_of(spec: ClusterSpec) -> Abstracted:
     left_out: list[str] = []
     as_in_kafka: list[str] = []
     lacking: list[str] = []
-    for row in CHOSEN:
-        pairs = values_of(row, spec)
+    for row, pairs in values_of_rows(spec):
         simple = row.values[1]
         if any(value == simple != kafkas for value, kafkas in pairs):
             left_out.append(row.small)
@@ -184,14 +182,12 @@ def profile_of(spec: ClusterSpec) -> Abstracted:
 Pairs: TypeAlias = list[tuple[FieldValue, FieldValue]]
 
 
-def values_of(row: Row, spec: ClusterSpec) -> Pairs:
-    """Return a cluster's and Kafka's value of a row, of each application where they make a difference."""
-    for of_app in OF_APPLICATIONS:
-        if of_app is row:
-            apps = [app for app in spec.applications if of_app.occurs(app)]
-            return [(getattr(app, of_app.field), of_app.kafkas(app)) for app in apps]
+def values_of_rows(spec: ClusterSpec) -> Iterator[tuple[Row, Pairs]]:
+    """Yield each row with a cluster's and Kafka's values, for each application where they make a difference."""
+    for row in OF_APPLICATIONS:
+        apps = [app for app in spec.applications if row.occurs(app)]
+        yield row, [(getattr(app, row.field), row.kafkas(app)) for app in apps]
     for holder, rows in ((spec, OF_CLUSTERS), (spec.settings, OF_BROKERS)):
         for of_all in rows:
-            if of_all is row and of_all.occurs(spec):
-                return [(getattr(holder, of_all.field), of_all.kafkas(spec))]
-    return []
+            pairs = [(getattr(holder, of_all.field), of_all.kafkas(spec))]
+            yield of_all, pairs if of_all.occurs(spec) else []

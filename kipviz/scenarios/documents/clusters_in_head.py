@@ -27,7 +27,7 @@ from msgspec.structs import fields as read_fields
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.settings import GroupConfig
-from kipviz.cluster.specs.abstraction import KAFKA, PROFILES, SMALL, Profile, values_of
+from kipviz.cluster.specs.abstraction import KAFKA, PROFILES, SMALL, Pairs, Profile, values_of_rows
 from kipviz.cluster.specs.simplifications import (
     CHOSEN,
     OF_APPLICATIONS,
@@ -134,8 +134,9 @@ def read_cluster(
     if simplified is not None:
         names = _read_names(simplified)
         spec = _simplify_cluster(spec, searched, names)
-        for name, at in names.items():
-            _check_simplification(_ROWS[name], at, spec)
+        for row, pairs in values_of_rows(spec):
+            if row.field in names:
+                _check_simplification(row, pairs, names[row.field])
     return ReadCluster(spec, list_stated(spec, searched))
 
 
@@ -183,9 +184,9 @@ def _simplify(kafka: V, small: V, names: Container[str], rows: tuple[str, ...]) 
     return kafka.but(**{field: getattr(small, field) for field in rows if field in names})
 
 
-def _check_simplification(row: Row, at: int, spec: ClusterSpec) -> None:
+def _check_simplification(row: Row, pairs: Pairs, at: int) -> None:
     """Reject a simplification that changes nothing in a cluster."""
-    values = [value for value, kafkas in values_of(row, spec) if kafkas != row.values[1]]
+    values = [value for value, kafkas in pairs if kafkas != row.values[1]]
     if not values:
         raise Wrong(
             at,
@@ -480,9 +481,9 @@ def write_cluster(
 
 def _list_simplified(spec: ClusterSpec) -> Iterator[str]:
     """Yield the rows that a cluster leaves out."""
-    for name, row in _ROWS.items():
-        if any(value == row.values[1] != kafkas for value, kafkas in values_of(row, spec)):
-            yield name
+    for row, pairs in values_of_rows(spec):
+        if not row.configures and any(value == row.values[1] != kafkas for value, kafkas in pairs):
+            yield row.field
 
 
 def _list_kept(
