@@ -81,6 +81,11 @@ def wait_painted(page: Page) -> float:
     return page.evaluate("() => window.painted")
 
 
+def step_named(payload: dict[str, Any], title: str) -> int:
+    """Return the number of the first step with a title: numbers move when a story gets a step more."""
+    return next(k for k, step in enumerate(payload["steps"]) if step["title"] == title)
+
+
 def step_of(page: Page) -> int:
     """The small step that the stepper stands on."""
     return page.evaluate("() => window.model.get('step')")

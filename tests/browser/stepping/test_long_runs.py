@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kipviz.widgets.pages import payload as payloads
-from tests.browser.bare_page import no_error, step_of
+from tests.browser.bare_page import no_error, step_named, step_of
 from tests.widgets import flow, polls
 
 pytestmark = pytest.mark.browser
@@ -215,7 +215,7 @@ def test_ten_thousand_events_take_few_nodes(show):
 
 def test_a_held_message_has_a_sign_of_its_own(show):
     payload = flow.share_payload()
-    told = next(k for k, step in enumerate(payload["steps"]) if step["title"] == "commit returns")
+    told = step_named(payload, "commit returns")
     wire = [
         m["id"] for m in payload["messages"] if m["sent"] <= told and (m["arrived"] or 999) > told
     ]

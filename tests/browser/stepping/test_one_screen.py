@@ -9,7 +9,7 @@ import pytest
 
 from kipviz.widgets.comparing.compare import Compare
 from kipviz.widgets.lab import open_run
-from tests.browser.bare_page import no_error, step_of
+from tests.browser.bare_page import no_error, step_named, step_of
 from tests.widgets.branched import branch_story
 
 pytestmark = pytest.mark.browser
@@ -396,6 +396,8 @@ def test_on_a_beamer_beside_the_file_browser_every_tool_is_whole_and_the_diagram
 
 # -- the hand ---------------------------------------------------------------------------------------
 
+ENDS = "producer sends EndTxn"
+
 
 def test_a_click_on_a_broker_lists_what_can_happen_to_it_and_takes_it(show, split):
     page = show(split, width=833, height=800, step=20)
@@ -411,7 +413,7 @@ def test_a_click_on_a_broker_lists_what_can_happen_to_it_and_takes_it(show, spli
 
 
 def test_a_message_on_the_wire_can_be_held_delayed_lost_and_read(show, split):
-    page = show(split, width=833, height=800, step=33)
+    page = show(split, width=833, height=800, step=step_named(split, ENDS))
     page.locator(".kv-flying .kv-key").first.click()
     menu = page.locator(".kv-menu")
     for words in (
@@ -428,7 +430,7 @@ def test_a_message_on_the_wire_can_be_held_delayed_lost_and_read(show, split):
 
 
 def test_keys_open_the_same_menus_and_escape_gives_the_focus_back(show, split):
-    page = show(split, width=833, height=800, step=33)
+    page = show(split, width=833, height=800, step=step_named(split, ENDS))
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
     assert page.locator(".kv-menu").is_visible()
@@ -464,7 +466,7 @@ def test_what_is_hidden_or_needs_no_scrolling_any_more_leaves_the_focus_to_the_s
 
 
 def test_what_happens_to_a_client_itself_stands_before_what_happens_to_its_connections(show, split):
-    page = show(split, width=833, height=800, step=33)
+    page = show(split, width=833, height=800, step=step_named(split, ENDS))
     page.locator(".kv-head", has_text="app-1").click()
     words = page.locator(".kv-menu .kv-what").all_inner_texts()
     crash = words.index("app-1 crashes")

@@ -10,7 +10,7 @@ import pytest
 
 import kipviz
 from kipviz.widgets.pages.open_question import tells_at
-from tests.browser.bare_page import no_error, step_of, wait_painted, write_page
+from tests.browser.bare_page import no_error, step_named, step_of, wait_painted, write_page
 from tests.widgets import flow
 
 pytestmark = pytest.mark.browser
@@ -20,10 +20,6 @@ Open = Callable[..., Any]
 
 def sentence(page) -> str:
     return page.locator(".kv-say").inner_text()
-
-
-def step_named(payload: dict[str, Any], title: str) -> int:
-    return next(k for k, step in enumerate(payload["steps"]) if step["title"] == title)
 
 
 def test_right_is_one_big_step_and_shift_right_is_one_message(show):

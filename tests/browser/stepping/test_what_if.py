@@ -11,19 +11,20 @@ from playwright.sync_api import expect
 
 import kipviz
 from kipviz.widgets.lab import open_run
-from tests.browser.bare_page import wait_painted, write_page
+from tests.browser.bare_page import step_named, wait_painted, write_page
 
 pytestmark = pytest.mark.browser
 
-PREPARED = 33
+PREPARED = "EndTxn arrives at B1"
 
 
 class Beside:
     """A page, and the stepper that answers what the page asks."""
 
-    def __init__(self, page: Any, stepper: Any) -> None:
+    def __init__(self, page: Any, stepper: Any, prepared: int = 0) -> None:
         self.page = page
         self.stepper = stepper
+        self.prepared = prepared
 
     def answer(self) -> None:
         self.stepper.command = self.page.evaluate("() => window.model.get('command')")
@@ -46,10 +47,11 @@ def show(open_file, tmp_path) -> Callable[..., Beside]:
     ) -> Beside:
         stepper = open_run(scenario)
         payload = stepper.payload if asks else {**stepper.payload, "questions": []}
-        page = open_file(write_page(tmp_path / "what-if.html", payload, step=PREPARED), width=width)
+        prepared = step_named(payload, PREPARED)
+        page = open_file(write_page(tmp_path / "what-if.html", payload, step=prepared), width=width)
         wait_painted(page)
         page.locator(".kv").focus()
-        return Beside(page, stepper)
+        return Beside(page, stepper, prepared)
 
     return show_one
 
@@ -78,7 +80,7 @@ def test_a_message_is_held_back_by_keyboard_and_let_go_by_its_choice(show):
     both = show()
     both.page.keyboard.press("o")
     both.press("hold it back")
-    assert both.place() == [1, PREPARED + 3]
+    assert both.place() == [1, both.prepared + 3]
     assert "2 things could no longer happen" in both.page.locator(".kv-story").inner_text()
     assert both.page.locator(".kv-flying .kv-key").all_text_contents().count("‖") == 1
     both.page.get_by_text("held back: choose it to release it").click()
@@ -99,7 +101,7 @@ def test_words_find_a_fault_at_a_moment_of_the_protocol(show):
     assert "B1 crashes after PREPARE_COMMIT of my-txn is durable" in found.inner_text()
     found.click()
     both.answer()
-    assert both.place() == [1, PREPARED + 1]
+    assert both.place() == [1, both.prepared + 1]
 
 
 def test_a_setting_is_changed_and_the_line_says_under_which_design_it_is(show):
@@ -119,7 +121,7 @@ def test_what_makes_no_sense_is_answered_on_the_page(show):
     both.page.keyboard.press("o")
     both.press("skip it")
     assert "nothing else can happen" in both.page.locator(".kv-error").inner_text()
-    assert both.place() == [0, PREPARED]
+    assert both.place() == [0, both.prepared]
 
 
 def test_dice_go_on_and_the_branch_can_be_pruned_in_the_tree(show):
@@ -155,7 +157,7 @@ def test_two_sets_of_hosts_are_chosen_by_keyboard_and_cut_apart(show, width):
     )
     both.press("partition")
     expect(page.locator(".kv-note", has_text="partitioned from").first).to_be_visible()
-    assert both.place() == [1, PREPARED + 1]
+    assert both.place() == [1, both.prepared + 1]
 
 
 def test_a_cut_without_hosts_on_a_side_is_answered_on_the_page(show):

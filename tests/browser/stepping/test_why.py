@@ -10,7 +10,7 @@ import pytest
 
 from kipviz.checking.single_run import runs
 from kipviz.widgets.lab import Lab
-from tests.browser.bare_page import step_of, wait_painted, write_page
+from tests.browser.bare_page import step_named, step_of, wait_painted, write_page
 
 pytestmark = pytest.mark.browser
 
@@ -31,10 +31,6 @@ def show(show) -> Open:
         return show(told, step=len(told["steps"]) - 1 if step is None else step, **more)
 
     return show_story
-
-
-def step_named(told: dict[str, Any], title: str) -> int:
-    return next(k for k, step in enumerate(told["steps"]) if step["title"] == title)
 
 
 def test_e_says_why_the_lso_is_stuck_and_what_frees_it(show):
