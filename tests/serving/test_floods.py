@@ -149,7 +149,8 @@ def test_a_client_that_never_reads_costs_one_response_and_what_it_sent_is_not_re
         assert not caller.broken
     until(lambda: not server.clients())
     assert server._sockets._buffered == 0
-    assert server.log == ()
+    # How many requests are served first is a matter of the system's buffers: the run may be longer than what is kept.
+    assert [line for line in server.log if "steps are kept" not in line] == []
 
 
 def test_a_client_that_sends_thousands_of_requests_at_once_keeps_nobody_waiting(server):
