@@ -24,7 +24,6 @@ from kipviz.messages.groups.group_admin import ConsumerGroupDescribeResponse
 from kipviz.messages.groups.groups import OffsetFetchResponse
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.groups.several_groups import ANSWERS, results_of
-from kipviz.messages.logs.producing import FetchResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
 from kipviz.records.classic_groups import COOPERATIVE_STICKY
@@ -117,20 +116,11 @@ def _name_in_use(moment: Moment) -> bool:
 
 
 def _reads_while_it_joins(moment: Moment) -> bool:
-    """A consumer that waits for the response to JoinGroup or SyncGroup has just received records."""
-    consumers = {
-        client.source: client
+    """poll() has returned records to a consumer that waits for the response to JoinGroup or SyncGroup."""
+    return any(
+        is_classic(client) and client.membership.joining is not None and client.records
         for app in moment.world.applications.values()
         for client in app.clients
-        if is_classic(client)
-    }
-    return any(
-        isinstance(event, MessageDelivered)
-        and isinstance(event.message, FetchResponse)
-        and event.source in consumers
-        and any(part.records for part in event.message.responses)
-        and consumers[event.source].membership.joining is not None
-        for event in moment.events
     )
 
 

@@ -169,7 +169,7 @@ REQUESTS: dict[str, Message] = {
         TxnHeartbeat("t", 9, 0),
         WriteTxnMarkers((TxnMarker(9, 0, True, ("out-0",), 0),)),
         Produce("t", (PartitionProduceData("out-0", 9, 0, 0, ()),)),
-        Fetch((FetchPartition("out-0", 0),), 1, read_committed=True),
+        Fetch((FetchPartition("out-0", 0),), read_committed=True),
         ListOffsets((ListOffsetsPartition("out-0", -1),)),
         fetch_offsets("g", ("out-0",)),
         OffsetCommit("g", "m", 1, (GroupOffset("out-0", 1),)),

@@ -32,6 +32,7 @@ from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
 from kipviz.messages.apis.transactions.producer_ids import NAMELESS, OF_TWO_PHASE_COMMIT
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups.groups import FetchedOffset
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.logs.producing import FetchResponse, PartitionData
 from kipviz.messages.message_errors import error_in, error_of_response
@@ -53,7 +54,7 @@ from kipviz.messages.transactions.transactions import (
 from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS, REQUESTS, request
 from tests.clients.parts import assigned_consumer_of, init_transactions, producer_of
-from tests.messages.offset_fetches import response_of
+from tests.messages.offset_fetches import response_of, response_with
 from tests.messages.shares import fetch_response
 
 Op, R = Operation, Resource
@@ -298,14 +299,19 @@ def test_a_producer_that_may_not_have_its_name_can_ask_again_later(error):
 
 
 @pytest.mark.parametrize(
-    "answer", [response_of(GROUP, "p-0"), FetchResponse((PartitionData("p-0", TOPIC),))]
+    "answers",
+    [
+        [response_of(GROUP, "p-0")],
+        [response_with(FetchedOffset("p-0", 3)), FetchResponse((PartitionData("p-0", TOPIC),))],
+    ],
 )
-def test_poll_throws_what_a_consumer_is_refused(answer):
+def test_poll_throws_what_a_consumer_is_refused(answers):
     me = kafka_consumer.poll(assigned_consumer_of("r/consumer", "g", "m", "p-0", 5))
-    me, _ = kafka_consumer.note_sent(me, kafka_consumer.next_request(me), 1)
-    me = kafka_consumer.on_response(me, answer)
+    for answer in answers:
+        me, _ = kafka_consumer.note_sent(me, kafka_consumer.next_request(me), 1)
+        me = kafka_consumer.on_response(me, answer)
     assert me.done
-    assert str(me.error).endswith(error_of_response(answer).name)
+    assert str(me.error).endswith(error_of_response(answers[-1]).name)
     assert kafka_consumer.poll(me).error == ""
 
 

@@ -50,7 +50,7 @@ def produce(*partitions: str) -> Produce:
         (fetch_offsets(G, ("src-0",)), role_key(5, GROUP)),
         (produce("src-0"), role_key(5, "src-0")),
         (produce("src-0", "output-A-0"), (5, "kafka_apis", "")),
-        (Fetch((FetchPartition("src-0", 0),), 1, read_committed=True), role_key(5, "src-0")),
+        (Fetch((FetchPartition("src-0", 0),), read_committed=True), role_key(5, "src-0")),
         (fetches("M1", 0, "src-0", 10), (5, "share_partition_leader", "")),
         (acknowledges("g1", "M1", 1, "src-0", ()), (5, "share_partition_leader", "")),
     ],

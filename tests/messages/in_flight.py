@@ -75,10 +75,5 @@ def decoded(message: Message, data: bytes, around: Around) -> tuple[Message, ...
     names = {around.topic_id(topic): topic for topic in _topics_of(message)}
     names |= {topic_id: topic for topic, topic_id in around.topic_ids}
     names |= {topic_id: topic for topic, topic_id in getattr(message, "topic_ids", ())}
-    incoming = Incoming(
-        version,
-        lambda topic_id: names.get(topic_id, ""),
-        read_batch,
-        getattr(message, "max_records", 0),
-    )
+    incoming = Incoming(version, lambda topic_id: names.get(topic_id, ""), read_batch)
     return kind.decode(fields, incoming)

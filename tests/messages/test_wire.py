@@ -176,7 +176,7 @@ def test_a_draft_by_hand() -> None:
 
 
 def test_what_the_model_does_not_carry_is_marked() -> None:
-    message = Fetch((FetchPartition("src-0", 100),), 2, read_committed=True)
+    message = Fetch((FetchPartition("src-0", 100),), read_committed=True)
     told = {s.path: s.told for s in bytes_of(message, AROUND).spans}
     assert told["FetchRequest.IsolationLevel"]
     assert told["FetchRequest.Topics[].Partitions[].FetchOffset"]
@@ -299,7 +299,7 @@ def test_each_partition_of_a_share_answer_has_its_own_errors() -> None:
 
 
 def test_a_topic_without_an_id_gets_the_id_of_zeros() -> None:
-    (topic,) = body(Fetch((FetchPartition("elsewhere-3", 0),), 1, read_committed=False))["Topics"]
+    (topic,) = body(Fetch((FetchPartition("elsewhere-3", 0),), read_committed=False))["Topics"]
     assert topic["TopicId"] == "A" * 22
     assert topic["Partitions"][0]["Partition"] == 3
 

@@ -78,6 +78,7 @@ from kipviz.messages.logs.producing import (
     Produce,
     ProduceResponse,
 )
+from kipviz.records.batch_size import size_in_bytes
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.sequences import sequence_after
 
@@ -340,17 +341,21 @@ def _serve(me: PartitionLeader, on: Context) -> Effects[PartitionLeader]:
 
 
 def _read(me: PartitionLeader, request: Fetch, on: Context) -> PartitionData:
-    """Read on over markers and aborted records, which advance the position but are not returned."""
+    """Read on over markers and aborted records, which advance the position but are not returned.
+
+    The batches have at most the bytes that the request allows; the first one is returned whatever its size.
+    Source: UnifiedLog.read, LogSegment.read (minOneMessage).
+    """
     log = on.log(me.shard)
     up_to = log.last_stable_offset if request.read_committed else log.high_watermark
     records: list[FetchedRecord] = []
     (wanted,) = request.partitions
     position = wanted.fetch_offset
-    for batch in logs.read(log, position, up_to):
+    for batch in _within(wanted.partition_max_bytes, logs.read(log, position, up_to)):
         hidden = bool(batch.control) or (request.read_committed and logs.is_aborted(log, batch))
         for i in range(batch.count):
             offset = batch.base_offset + i
-            if offset < position or len(records) == request.max_records:
+            if offset < position:
                 continue
             if not hidden:
                 record = batch.records[i]
@@ -358,6 +363,17 @@ def _read(me: PartitionLeader, request: Fetch, on: Context) -> PartitionData:
                 records.append(FetchedRecord(me.shard, offset, record.value))
             position = offset + 1
     return PartitionData(me.shard, Errors.NONE, tuple(records), position)
+
+
+def _within(most: int, batches: tuple[Batch, ...]) -> Iterator[Batch]:
+    """Yield the batches that have so many bytes together, and the first one in any case."""
+    last = len(batches) - 1
+    for place, batch in enumerate(batches):
+        size = size_in_bytes(batch) if last else 0
+        if place and size > most:
+            return
+        yield batch
+        most -= size
 
 
 def batch_of(request: Produce, sent: PartitionProduceData, log: logs.PartitionLog) -> Batch:

@@ -38,6 +38,7 @@ from kipviz.messages.groups.groups import (
     OffsetFetch,
     OffsetFetchResponse,
 )
+from kipviz.messages.logs.producing import FetchResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
 from kipviz.records.classic_groups import NO_GENERATION, Subscription
@@ -52,17 +53,20 @@ S = MemberState
 
 
 def poll(me: ClassicConsumer) -> ClassicConsumer:
-    """Join if necessary, and ask for records. Blocks.
+    """Join if necessary, and return what is already fetched, or ask for records. Blocks.
 
+    A JoinGroup that poll() has to send goes first; then it returns what is fetched, without waiting for the response.
     If poll() returned records while a JoinGroup or SyncGroup was in flight (KIP-429), only the next poll() reads the
     response. Source: ConsumerCoordinator.poll with waitForJoinGroup false, AbstractCoordinator.joinGroupIfNeeded.
     """
     mine = me.membership
     me = group_reading.begin_poll(me)
-    if mine.unread is not None:
-        return _read(me.but(membership=mine.but(unread=None)), mine.unread)
     under_way = mine.joining is not None or mine.state in BETWEEN
-    return _prepare_join(me) if mine.rejoin and not under_way else me
+    if mine.unread is not None:
+        me = _read(me.but(membership=mine.but(unread=None)), mine.unread)
+    elif mine.rejoin and not under_way:
+        me = _prepare_join(me)
+    return me if me.state is S.PREPARING_REBALANCE else group_reading.collect(me)
 
 
 def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
@@ -95,12 +99,8 @@ def unsubscribe(me: ClassicConsumer) -> ClassicConsumer:
 
     A static member sends nothing, because it is expected back.
     """
-    me = me.but(
-        membership=me.membership.saying_goodbye(me.group_id),
-        subscription=me.subscription.without_partitions,
-        fetcher=me.fetcher.anew,
-        records=(),
-    )
+    goodbye = me.membership.saying_goodbye(me.group_id)
+    me = me.reading(me.subscription.without_partitions).but(membership=goodbye, records=())
     return _reset(me, forget=True).but(done=True, polling=False)
 
 
@@ -150,7 +150,8 @@ def note_sent(
     """
     mine = me.membership
     if isinstance(request, JoinGroup | SyncGroup) and me.owned:
-        return me.but(membership=mine.but(joining=request, joining_broker=broker)), request
+        sent = me.but(membership=mine.but(joining=request, joining_broker=broker))
+        return group_reading.collect(sent), request
     if isinstance(request, Heartbeat):
         me = me.but(membership=mine.but(beat=False))
     if isinstance(request, LeaveGroup):
@@ -162,7 +163,10 @@ def on_response(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
     """Handle a response: a generation, an assignment, a committed offset, or records."""
     mine = me.membership
     if mine.joining is None or not isinstance(answer, JoinGroupResponse | SyncGroupResponse):
-        return _read(me.but(on_wire=None, on_wire_broker=-1), answer)
+        asked, me = me.on_wire, me.but(on_wire=None, on_wire_broker=-1)
+        if isinstance(answer, FetchResponse):
+            return group_reading.on_fetched(me, asked, answer)
+        return _read(me, answer)
     if me.polling:
         return _read(me.but(membership=mine.answered), answer)
     return me.but(membership=mine.answered.but(unread=answer))
@@ -240,7 +244,7 @@ def _prepare_join(me: ClassicConsumer) -> ClassicConsumer:
     else:
         reads = reads.without_partitions
     prepared = mine.to(S.PREPARING_REBALANCE).but(beat=False, rejoin=True, to_bring=())
-    return me.but(membership=prepared, subscription=reads, fetcher=me.fetcher.anew)
+    return me.but(membership=prepared).reading(reads)
 
 
 def _again(me: ClassicConsumer) -> ClassicConsumer:
@@ -297,7 +301,7 @@ def _on_synced(me: ClassicConsumer, answer: SyncGroupResponse) -> ClassicConsume
         stable = mine.to(S.STABLE).but(
             metadata=(mine.member_id, mine.generation), rejoin=bool(gone), to_bring=()
         )
-        me = me.but(membership=stable, subscription=me.subscription.owning(answer.partitions))
+        me = me.but(membership=stable).reading(me.subscription.owning(answer.partitions))
         # Only a cooperative consumer had partitions left to revoke. It revokes them and joins again.
         return _prepare_join(me) if gone and me.polling else me
     if error is Errors.REBALANCE_IN_PROGRESS:

@@ -12,7 +12,7 @@ NOT MODELLED: assign() during a run, the metadata of a position.
 
 from __future__ import annotations
 
-from typing import Generic, TypeAlias, TypeGuard, TypeVar
+from typing import Generic, Self, TypeAlias, TypeGuard, TypeVar
 
 from kipviz.clients.groups import consumer_coordinator, consumer_membership
 from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
@@ -21,24 +21,48 @@ from kipviz.clients.groups.subscription_state import SubscriptionState
 from kipviz.clients.throwing.client_errors import Raised
 from kipviz.core.values import Part, Value
 from kipviz.messages.groups.groups import GroupOffset
-from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.logs.producing import FetchedRecord, PartitionData
 from kipviz.messages.message import Message
 
 
-class Fetcher(Value, frozen=True):
-    """The fetches of a consumer (FetchRequestManager, Fetcher): at most `max_records` for a poll().
+class CompletedFetch(Value, frozen=True):
+    """What a broker returned for one partition, of which poll() has not returned everything (CompletedFetch).
 
-    `read_uncommitted` is its isolation.level. `resting` are the partitions without new records for this poll().
+    `next_fetch_offset` is the position from which on it is returned: it was fetched from there, or a poll() has
+    returned the records before it.
+    """
+
+    next_fetch_offset: int
+    data: PartitionData
+
+
+class Fetcher(Value, frozen=True):
+    """The fetches of a consumer (FetchRequestManager, Fetcher): a poll() returns at most `max_records`.
+
+    `read_uncommitted` is its isolation.level. `completed` is what it has fetched and not returned yet (FetchBuffer), in
+    the order in which it arrived. `resting` are the partitions without new records for this poll().
     """
 
     max_records: int
     read_uncommitted: bool = False
+    completed: tuple[CompletedFetch, ...] = ()
     resting: tuple[str, ...] = ()
 
     @property
     def anew(self) -> Fetcher:
-        """The initial state for the next life of the process, and for every poll()."""
+        """The initial state for the next life of the process, or without partitions."""
         return Fetcher(self.max_records, self.read_uncommitted)
+
+    def for_partitions(self, subscription: SubscriptionState) -> Fetcher:
+        """Drop what was fetched from partitions that it no longer owns, or from another position in them.
+
+        Every partition may be fetched again. Source: FetchBuffer.retainAll, FetchCollector.initialize.
+        """
+        where = subscription.positions
+        kept = tuple(
+            f for f in self.completed if where.get(f.data.partition) == f.next_fetch_offset
+        )
+        return Fetcher(self.max_records, self.read_uncommitted, kept)
 
 
 class OffsetRequests(Value, frozen=True):
@@ -82,6 +106,12 @@ class Consumer(Part, Generic[M_co], frozen=True):
     records: tuple[FetchedRecord, ...] = ()
     done: bool = False
     error: Raised = ""
+
+    def reading(self, subscription: SubscriptionState) -> Self:
+        """Read these partitions from these positions on; what was fetched from elsewhere is dropped."""
+        return self.but(
+            subscription=subscription, fetcher=self.fetcher.for_partitions(subscription)
+        )
 
     @property
     def owned(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from kipviz.messages.groups.membership import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
+from kipviz.messages.logs.producing import FetchResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
 
@@ -39,16 +40,16 @@ S = MemberState
 
 
 def poll(me: GroupConsumer) -> GroupConsumer:
-    """Join if necessary, apply a new assignment, and ask for records. Blocks."""
+    """Join if necessary, apply a new assignment, and return what is already fetched, or ask for records. Blocks."""
     error = me.error if me.state is S.FATAL else ""
     me = group_reading.begin_poll(me).but(error=error)
     if me.subscription.user_assigned:
-        return me
+        return group_reading.collect(me)
     if me.state is S.STALE:
-        me = me.but(subscription=me.subscription.without_partitions)
+        me = me.reading(me.subscription.without_partitions)
     if me.state in (S.UNSUBSCRIBED, S.FENCED, S.STALE):
         return me.but(membership=me.membership.joining)
-    return _reconcile(me)
+    return group_reading.collect(_reconcile(me))
 
 
 def commit_sync(me: GroupConsumer) -> GroupConsumer:
@@ -76,12 +77,7 @@ def unsubscribe(me: GroupConsumer) -> GroupConsumer:
     stays stale until it polls again. Source: AbstractMembershipManager.leaveGroup, isNotInGroup.
     """
     membership = me.membership.but(target=())
-    me = me.but(
-        subscription=me.subscription.without_partitions,
-        membership=membership,
-        fetcher=me.fetcher.anew,
-        records=(),
-    )
+    me = me.reading(me.subscription.without_partitions).but(membership=membership, records=())
     if me.state in (S.UNSUBSCRIBED, S.STALE, S.FATAL):
         return me.but(done=True)
     if me.state is S.FENCED:
@@ -138,6 +134,8 @@ def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
             return _on_heartbeat(me, answer)
         case OffsetCommitResponse():
             return group_reading.on_committed(me, answer)
+        case FetchResponse():
+            return group_reading.on_fetched(me, asked, answer)
         case _:
             return group_reading.on_response(me, answer) or _on_failed_fetch(me, answer)
 
@@ -175,7 +173,7 @@ def on_missed_poll(me: GroupConsumer) -> GroupConsumer:
     me = me.but(membership=gone)
     if mine.listener:
         return me
-    return me.but(subscription=me.subscription.without_partitions, fetcher=me.fetcher.anew)
+    return me.reading(me.subscription.without_partitions)
 
 
 # -- pieces -----------------------------------------------------------------------------------------
@@ -250,24 +248,17 @@ def _reconcile(me: GroupConsumer) -> GroupConsumer:
     mine = me.membership
     if mine.state is not S.RECONCILING:
         return me
-    return me.but(
-        membership=mine.to(S.ACKNOWLEDGING).but(beat=True),
-        subscription=me.subscription.owning(mine.target),
-        fetcher=me.fetcher.anew,
-        backing_off=False,
-    )
+    acknowledging = mine.to(S.ACKNOWLEDGING).but(beat=True)
+    me = me.but(membership=acknowledging, backing_off=False)
+    return me.reading(me.subscription.owning(mine.target))
 
 
 def _fence_member(me: GroupConsumer) -> GroupConsumer:
     """Lose all partitions and join again; with a listener, which must learn of the loss, in poll()."""
     mine = me.membership.to(S.FENCED).but(target=(), beat=False)
     again = mine.joining if me.polling or not mine.listener else mine
-    return me.but(
-        membership=again,
-        subscription=me.subscription.without_partitions,
-        fetcher=me.fetcher.anew,
-        backing_off=False,
-    )
+    me = me.but(membership=again, backing_off=False)
+    return me.reading(me.subscription.without_partitions)
 
 
 def _on_failed_fetch(me: GroupConsumer, answer: Message) -> GroupConsumer:

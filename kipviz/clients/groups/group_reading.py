@@ -3,18 +3,18 @@
 WHERE IN KAFKA: CommitRequestManager and FetchRequestManager (KIP-848), ConsumerCoordinator and Fetcher
 (classic).
 Unless a spec states auto.offset.reset, a consumer without a position starts at the earliest record at once.
-NOT MODELLED: that the wait for another reset counts from when the request was sent; here it is from its answer; the
-  FetchBuffer: what poll() leaves over is fetched again, the first partition before the others; that
-  fetch.max.wait.ms ends a broker's wait for records. One request at a time is in flight, so a Fetch that waits at its
-  broker would hold up the heartbeats of a member: it is answered at once, and the consumer waits. With assign() there
-  are no heartbeats, and the broker waits until it has records.
+NOT MODELLED: that the wait for another reset counts from when the request was sent; here it is from its answer; that
+  poll() returns without records where only its position advanced (Fetch.positionAdvanced); that fetch.max.wait.ms ends
+  a broker's wait for records. One request at a time is in flight, so a Fetch that waits at its broker would hold up the
+  heartbeats of a member: it is answered at once, and the consumer waits. With assign() there are no heartbeats, and the
+  broker waits until it has records.
 """
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-from kipviz.clients.groups.consumer import RegularConsumer
+from kipviz.clients.groups.consumer import CompletedFetch, RegularConsumer
 from kipviz.clients.groups.offset_reset import NONE, where_to
 from kipviz.clients.groups.subscription_state import ASKED
 from kipviz.clients.throwing.client_errors import (
@@ -56,14 +56,15 @@ C = TypeVar("C", bound=RegularConsumer)
 
 
 def begin_poll(me: C) -> C:
-    """Enter poll(): without records yet, and every partition may be fetched again."""
-    return me.but(polling=True, done=False, records=(), fetcher=me.fetcher.anew, error="")
+    """Enter poll(): without records yet, and every partition that has none may be fetched again."""
+    fetcher = me.fetcher.but(resting=())
+    return me.but(polling=True, done=False, records=(), fetcher=fetcher, error="")
 
 
 def next_read(me: RegularConsumer, who: tuple[str, int] = NOBODY) -> Message | None:
     """Return the next request of poll(): for committed offsets, for positions in logs, or for records.
 
-    The committed offsets of all partitions are fetched together. The logs are asked only when every one is known, all
+    While poll() waits, everything that was fetched has been returned or dropped, so each partition may be fetched. The committed offsets of all partitions are fetched together. The logs are asked only when every one is known, all
     those of one leader in one request. Source: ConsumerCoordinator.initWithCommittedOffsetsIfNeeded,
     OffsetsRequestManager.updateFetchPositions, buildListOffsetsRequestsToResetPositions.
     """
@@ -79,7 +80,7 @@ def next_read(me: RegularConsumer, who: tuple[str, int] = NOBODY) -> Message | N
     if not wanted:
         return None
     wait_ms = FETCH_MAX_WAIT_MS.default if mine.user_assigned else 0
-    return Fetch(wanted, me.fetcher.max_records, committed, wait_ms)
+    return Fetch(wanted, committed, wait_ms)
 
 
 def _ask_for_offsets(
@@ -94,20 +95,18 @@ def _ask_for_offsets(
 
 
 def on_response(me: C, answer: Message) -> C | None:
-    """Handle committed offsets, positions in logs, or records.
+    """Handle committed offsets, or positions in logs.
 
     None means that the response is an error about the member itself.
     """
     error = _first_refusal(answer)
-    if error in NOT_ALLOWED and not isinstance(answer, FetchResponse):
+    if error in NOT_ALLOWED:
         return throw_out_of_poll(me, api_of(answer).request, error)
     match answer:
         case OffsetFetchResponse():
             return on_offsets(me, answer)
         case ListOffsetsResponse():
             return on_told(me, answer)
-        case FetchResponse():
-            return on_records(me, answer)
         case _:
             raise AssertionError(f"no consumer asked for {type(answer).__name__}")
 
@@ -230,43 +229,68 @@ def on_committed(me: C, answer: OffsetCommitResponse) -> C:
     return me.but(offsets=me.offsets.but(committing=()), done=True, error=error)
 
 
-def on_records(me: C, answer: FetchResponse) -> C:
-    """Return the records of all partitions to poll(), up to max.poll.records.
+def on_fetched(me: C, asked: Message | None, answer: FetchResponse) -> C:
+    """Keep what a broker returned, and let poll() return from it if the application waits there.
 
-    What is left over is fetched again by the next poll(). An error is thrown only if there are no records; otherwise
-    the next poll() finds it again. Source: FetchCollector.collectFetch, which keeps both in its FetchBuffer.
+    A partition without records is not fetched again in this poll() until fetch.max.wait.ms is over.
+    Source: AbstractFetch.handleFetchSuccess.
     """
-    for part in answer.responses:
-        if me.polling:
-            me = _on_part(me, part)
+    assert isinstance(asked, Fetch), asked
+    sent = {each.partition: each.fetch_offset for each in asked.partitions}
+    completed = tuple(CompletedFetch(sent[part.partition], part) for part in answer.responses)
+    kept = me.fetcher.but(completed=(*me.fetcher.completed, *completed))
+    known = me.but(fetcher=kept.for_partitions(me.subscription))
+    if not me.polling:
+        return known
+    idle = (
+        each.data.partition
+        for each in known.fetcher.completed
+        if not each.data.records and each.data.error is Errors.NONE
+    )
+    resting = (*me.fetcher.resting, *idle)
+    return collect(known.but(fetcher=known.fetcher.but(resting=resting)))
+
+
+def collect(me: C) -> C:
+    """Return what was fetched from poll(), up to max.poll.records; the rest is for the next poll(), without a Fetch.
+
+    An error is thrown only if there are no records before it; otherwise it is kept for the next poll(), too. After
+    max.poll.records the position is behind the last of them, also where markers follow it.
+    Source: FetchCollector.collectFetch, CompletedFetch.fetchRecords.
+    """
+    while me.polling and me.fetcher.completed:
+        first, *others = me.fetcher.completed
+        room = me.fetcher.max_records - len(me.records)
+        if not room or (first.data.error is not Errors.NONE and me.records):
+            break
+        me = me.but(fetcher=me.fetcher.but(completed=tuple(others)))
+        me = _return_from(me, first, room)
     return me.but(polling=False, done=True) if me.records and me.polling else me
 
 
-def _on_part(me: C, part: PartitionData) -> C:
-    """Add the records of a partition to those of poll(), or stop asking an empty partition for a while."""
-    mine, partition = me.subscription, part.partition
-    if part.error is not Errors.NONE and me.records:
+def _return_from(me: C, fetched: CompletedFetch, room: int) -> C:
+    """Return records of one partition from poll(), or act on its error. What is left comes first in the next poll()."""
+    mine, part = me.subscription, fetched.data
+    if mine.positions.get(part.partition) != fetched.next_fetch_offset:
         return me
+    if part.error is not Errors.NONE:
+        return _on_fetch_error(me, part, fetched.next_fetch_offset)
+    taken, left = part.records[:room], part.records[room:]
+    position = taken[-1].offset + 1 if len(taken) == room else part.next_offset
+    me = me.but(subscription=mine.at(part.partition, position))
+    if position < part.next_offset:
+        rest = CompletedFetch(position, part.but(records=left))
+        me = me.but(fetcher=me.fetcher.but(completed=(rest, *me.fetcher.completed)))
+    return me.but(partition=part.partition, records=(*me.records, *taken)) if taken else me
+
+
+def _on_fetch_error(me: C, part: PartitionData, position: int) -> C:
+    """Throw the error of a partition, reset its position, or fetch it again. Source: FetchCollector.initialize."""
     if part.error in NOT_ALLOWED:
         return throw_out_of_poll(me, Fetch, part.error)
-    if partition not in mine.positions:
-        return me
     if part.error is Errors.OFFSET_OUT_OF_RANGE:
-        at = mine.positions[partition]
-        return _reset(me, (partition,), OffsetOutOfRange(partition, at))
-    if part.error is not Errors.NONE:
-        return me
-    if not part.records:
-        resting = (*me.fetcher.resting, partition)
-        read = me.but(subscription=mine.at(partition, part.next_offset))
-        return read.but(fetcher=me.fetcher.but(resting=resting))
-    taken = part.records[: me.fetcher.max_records - len(me.records)]
-    if not taken:
-        return me
-    whole = len(taken) == len(part.records)
-    position = part.next_offset if whole else taken[-1].offset + 1
-    read = me.but(subscription=mine.at(partition, position))
-    return read.but(partition=partition, records=(*me.records, *taken))
+        return _reset(me, (part.partition,), OffsetOutOfRange(part.partition, position))
+    return me
 
 
 def timers(me: RegularConsumer) -> tuple[TimerOfClient, ...]:
@@ -284,6 +308,6 @@ def on_timer(me: C, timer: TimerOfClient) -> C:
     if isinstance(timer, RetryBackOff):
         return me.but(backing_off=False)
     if isinstance(timer, FetchWait):
-        return me.but(fetcher=me.fetcher.anew)
+        return me.but(fetcher=me.fetcher.but(resting=()))
     assert isinstance(timer, ResetWait), timer
     return me.but(subscription=me.subscription.but(unfound=()))

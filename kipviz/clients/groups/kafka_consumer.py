@@ -105,12 +105,12 @@ def unsubscribe(me: C) -> C:
 
 def forget_positions(me: C) -> C:
     """Reset the positions to the committed offsets, as an application does after an abort."""
-    return me.but(subscription=me.subscription.without_positions)
+    return me.reading(me.subscription.without_positions)
 
 
 def seek(me: C, partition: str, position: int) -> C:
     """Move the position in a partition."""
-    return me.but(subscription=me.subscription.at(partition, position))
+    return me.reading(me.subscription.at(partition, position))
 
 
 # -- the network thread -------------------------------------------------------------------------

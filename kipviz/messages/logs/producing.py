@@ -8,7 +8,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.records.batches import DataRecord
-from kipviz.settings.consumer_configs import FETCH_MAX_WAIT_MS
+from kipviz.settings.consumer_configs import FETCH_MAX_WAIT_MS, MAX_PARTITION_FETCH_BYTES
 
 ACKS_ALL = -1  # acks=all
 ACKS_NONE = 0
@@ -74,23 +74,26 @@ class ProduceResponse(Message, frozen=True):
 
 
 class FetchPartition(Value, frozen=True):
-    """A partition of a Fetch request, and the offset from which on its records are fetched."""
+    """A partition of a Fetch request, and the offset from which on its records are fetched.
+
+    The leader returns whole batches of `partition_max_bytes` together, and at least one.
+    """
 
     partition: str
     fetch_offset: int
+    partition_max_bytes: int = MAX_PARTITION_FETCH_BYTES.default
 
 
 class Fetch(Message, frozen=True):
-    """A consumer fetches records from partitions that one broker leads: up to `max_records` from each.
+    """A consumer fetches records from partitions that one broker leads.
 
     Without records the leader waits for them, unless `max_wait_ms` is 0. NOT MODELLED: fetch sessions, followers'
-    fetches, sizes in bytes; that the wait ends after that time (the listener of a served cluster does that).
+    fetches, MinBytes; MaxBytes, which counts the batches of all partitions (a served cluster has both); that the wait ends after that time (the listener of a served cluster does that).
     """
 
     API_KEY: ClassVar[int] = 1
     VERSION: ClassVar[int] = 18
     partitions: tuple[FetchPartition, ...]
-    max_records: int
     read_committed: bool
     max_wait_ms: int = FETCH_MAX_WAIT_MS.default
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from kipviz.core.values import Value
 from kipviz.messages.wire.codec import Struct
 from kipviz.records.batches import DataRecord
-from kipviz.settings.consumer_configs import MAX_POLL_RECORDS
 
 
 class NotModelledError(ValueError):
@@ -41,13 +40,12 @@ class Incoming:
 
     `name_topic` returns the name of the topic with an id, "" for an
     unknown id: the message is without that topic. `read_batch` decodes the bytes of one batch, and returns None for
-    anything else: the message is without that partition. `max_records` is max.poll.records, which no Fetch has.
+    anything else: the message is without that partition.
     """
 
     version: int
     name_topic: Callable[[str], str] = name_no_topic
     read_batch: Callable[[bytes], ProducedBatch | None] = read_no_batch
-    max_records: int = MAX_POLL_RECORDS.default
 
     def topic_of(self, struct: Struct) -> str | None:
         """Return the name of the topic of a structure, which has its name or its id; None for an unknown id.

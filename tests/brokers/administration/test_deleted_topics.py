@@ -116,7 +116,7 @@ def test_a_loading_coordinator_is_not_told_and_keeps_what_it_finds():
 def test_a_fetch_that_waits_hears_that_the_topic_is_gone():
     leader = PartitionLeader("src-0", 0)
     desk = Desk(pl, leader, leaders={"src-0": 1})
-    assert desk.ask(pl.on_fetch, Fetch((FetchPartition("src-0", 0),), 1, True)) is None
+    assert desk.ask(pl.on_fetch, Fetch((FetchPartition("src-0", 0),), True)) is None
     del desk.leaders["src-0"]
     done = pl.on_resigned(desk.role, desk.on)
     assert [error_in(r.message) for r in done.replies] == [Errors.UNKNOWN_TOPIC_OR_PARTITION]

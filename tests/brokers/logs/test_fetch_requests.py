@@ -30,7 +30,7 @@ READ = Acl("app-1", Operation.READ, Resource.TOPIC, "src")
 
 def fetch(*partitions: str, max_wait_ms: int = 0) -> Fetch:
     wanted = tuple(FetchPartition(partition, 0) for partition in partitions)
-    return Fetch(wanted, 10, read_committed=True, max_wait_ms=max_wait_ms)
+    return Fetch(wanted, read_committed=True, max_wait_ms=max_wait_ms)
 
 
 def test_each_leader_reads_its_partition_and_what_is_led_elsewhere_is_refused_at_once() -> None:

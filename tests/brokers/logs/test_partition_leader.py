@@ -32,6 +32,7 @@ from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     TxnPartitions,
 )
+from kipviz.records.batch_size import size_in_bytes
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import partition_for
 from tests.brokers.coordinator_answers import answer_of, enlisted
@@ -201,8 +202,8 @@ def test_a_marker_is_reported_when_it_is_replicated(desk):
     ]
 
 
-def fetch(desk, offset=0, *, committed=True, most=10, source="c"):
-    request = Fetch((FetchPartition(HERE, offset),), most, committed)
+def fetch(desk, offset=0, *, committed=True, most=1_000_000, source="c"):
+    request = Fetch((FetchPartition(HERE, offset, most),), committed)
     return read(desk.ask(pl.on_fetch, request, source))
 
 
@@ -236,7 +237,7 @@ def test_a_fetch_from_outside_of_the_log_is_refused_where_its_consumer_wants_to_
 ):
     """LocalLog.read, UnifiedLog.checkLogStartOffset: the end itself is inside."""
     desk.logs[HERE] = delete_records(plain_log(3), 2)
-    request = Fetch((FetchPartition(HERE, offset),), 10, read_committed=True, max_wait_ms=0)
+    request = Fetch((FetchPartition(HERE, offset),), read_committed=True, max_wait_ms=0)
     answer = read(desk.ask(pl.on_fetch, request))
     assert answer.error is (Errors.NONE if fits else Errors.OFFSET_OUT_OF_RANGE)
     desk.simplified = SimplifiedConsumers(without_reset=("app-1",))
@@ -296,13 +297,23 @@ def test_a_client_s_new_fetch_takes_the_place_of_the_one_that_waits(desk):
     assert len(desk.role.parked) == 1
 
 
-def test_a_fetch_gives_at_most_as_many_records_as_asked_for_and_goes_on_behind_them(desk):
-    produce(desk, count=3)
-    answer_enlistment(desk)
-    mark(desk, commit=True)
-    first = fetch(desk, most=2)
-    assert ([r.offset for r in first.records], first.next_offset) == ([0, 1], 2)
-    assert [r.offset for r in fetch(desk, offset=2, most=2).records] == [2]
+def test_a_fetch_gives_whole_batches_of_at_most_the_bytes_asked_for_and_one_in_any_case(desk):
+    """Source: LogSegment.read with minOneMessage; an offset inside a batch is read from the batch's start on."""
+    log = PartitionLog(HERE)
+    for at, values in [(0, ("a", "b")), (2, ("c",)), (3, ("d",))]:
+        log = append(log, Batch(at, tuple(map(DataRecord, values))))
+    desk.logs[HERE] = replicate(log)
+    two, one, _ = (size_in_bytes(batch) for batch in log.batches)
+    for most, offsets, behind in [
+        (1, [0, 1], 2),
+        (two + one - 1, [0, 1], 2),
+        (two + one, [0, 1, 2], 3),
+        (two + 2 * one, [0, 1, 2, 3], 4),
+    ]:
+        read = fetch(desk, most=most)
+        assert ([r.offset for r in read.records], read.next_offset) == (offsets, behind)
+    assert [r.offset for r in fetch(desk, offset=1, most=two).records] == [1]
+    assert [r.offset for r in fetch(desk, offset=2, most=1).records] == [2]
 
 
 def test_everybody_who_waits_is_told_when_another_broker_leads(desk):
@@ -338,7 +349,7 @@ def test_a_fetch_looks_at_the_end_that_its_isolation_level_reads_to(desk, commit
     produce(desk)
     answer_enlistment(desk)
     produce(desk, first=1)
-    request = Fetch((FetchPartition(HERE, 0),), 10, read_committed=committed, max_wait_ms=0)
+    request = Fetch((FetchPartition(HERE, 0),), read_committed=committed, max_wait_ms=0)
     fetched = read(desk.ask(pl.on_fetch, request))
     assert len(fetched.records) == (0 if committed else 2)
     assert [(c.name, c.found) for c in desk.checks if c.name == name] == [

@@ -245,7 +245,7 @@ def test_only_what_moves_stops_and_the_rest_goes_on_where_it_was() -> None:
     assert is_classic(first)
     assert is_classic(second)
     assert (first.member_epoch, first.owned, second.owned) == (3, ("src-0",), ("src-1",))
-    assert dict(first.subscription.positions.items()) == {"src-0": 103}
+    assert dict(first.subscription.positions.items()) == {"src-0": 104}
 
 
 @pytest.mark.parametrize(("assignors", "said"), [((), "not none"), (("sticky",), "not sticky")])

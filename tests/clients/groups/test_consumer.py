@@ -61,7 +61,7 @@ def test_a_poll_looks_the_position_up_first_and_always_wants_stable_offsets():
     request, me = polling()
     assert request == fetch_offsets("g", ("src-0",), require_stable=True)
     me = c.on_response(me, response_of(Errors.NONE, "src-0", 7))
-    assert c.next_request(me) == Fetch((FetchPartition("src-0", 7),), 10, read_committed=True)
+    assert c.next_request(me) == Fetch((FetchPartition("src-0", 7),), read_committed=True)
 
 
 def test_a_group_without_an_offset_starts_with_the_first_record():
@@ -165,12 +165,12 @@ def test_without_a_committed_offset_it_asks_where_the_log_begins_or_ends(policy,
     me = c.on_response(me, told(Errors.NOT_LEADER_OR_FOLLOWER))
     assert c.next_request(me) == asks(timestamp), "asked again"
     me = c.on_response(me, told(Errors.NONE, 40))
-    assert c.next_request(me) == Fetch((FetchPartition("src-0", 40),), 10, read_committed=True)
+    assert c.next_request(me) == Fetch((FetchPartition("src-0", 40),), read_committed=True)
 
 
 def test_a_position_that_the_log_has_no_more_is_reset():
     me, request = resetting("earliest", 7)
-    assert request == Fetch((FetchPartition("src-0", 7),), 10, read_committed=True)
+    assert request == Fetch((FetchPartition("src-0", 7),), read_committed=True)
     me = c.on_response(me, FetchResponse((PartitionData("src-0", Errors.OFFSET_OUT_OF_RANGE),)))
     assert (me.done, c.next_request(me)) == (False, asks(EARLIEST_TIMESTAMP))
     assert c.next_request(c.poll(c.forget_positions(me))) == fetch_offsets("g", ("src-0",))
@@ -180,9 +180,7 @@ def test_without_a_policy_poll_throws_and_the_position_stays():
     me, _ = resetting("none", 7)
     me = c.on_response(me, FetchResponse((PartitionData("src-0", Errors.OFFSET_OUT_OF_RANGE),)))
     assert (me.done, str(me.error)) == (True, "OffsetOutOfRangeException: src-0@7")
-    assert c.next_request(c.poll(me)) == Fetch(
-        (FetchPartition("src-0", 7),), 10, read_committed=True
-    )
+    assert c.next_request(c.poll(me)) == Fetch((FetchPartition("src-0", 7),), read_committed=True)
     me, _ = resetting("none")
     me = c.on_response(me, response_of(Errors.NONE, "src-0", -1))
     assert str(me.error) == "NoOffsetForPartitionException: src-0"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from kipviz.clients.groups import kafka_consumer
-from kipviz.clients.groups.consumer import ClassicConsumer
+from kipviz.clients.groups.consumer import ClassicConsumer, CompletedFetch
 from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.timers import FetchWait
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import MessageDelivered
 from kipviz.messages.groups.classic_groups import JoinGroup, JoinGroupResponse, SyncGroup
 from kipviz.messages.logs.producing import (
     Fetch,
@@ -40,7 +39,7 @@ def came_back(me: ClassicConsumer) -> ClassicConsumer:
     """The same consumer after a fetch has given records to its poll()."""
     me, request = send(me)
     wanted = (FetchPartition("src-0", 5), FetchPartition("src-1", 7))
-    assert request == Fetch(wanted, 2, read_committed=True, max_wait_ms=0)
+    assert request == Fetch(wanted, read_committed=True, max_wait_ms=0)
     got = FetchResponse((PartitionData("src-0", E.NONE, (FetchedRecord("src-0", 5, "b"),), 6),))
     me = kafka_consumer.on_response(me, got)
     assert (me.polling, me.done, me.subscription.positions["src-0"]) == (False, True, 6)
@@ -94,7 +93,7 @@ def test_a_partition_that_has_nothing_rests_while_the_join_group_waits() -> None
 
 def test_with_the_connection_goes_the_join_group_and_what_is_fetched_from_others_stays() -> None:
     me, _ = kafka_consumer.note_sent(
-        waiting(), Fetch((FetchPartition("src-0", 5),), 2, read_committed=True), 5
+        waiting(), Fetch((FetchPartition("src-0", 5),), read_committed=True), 5
     )
     me = kafka_consumer.on_disconnected(me, 4)
     assert (me.membership.joining, me.backing_off, me.state) == (None, True, S.PREPARING_REBALANCE)
@@ -142,17 +141,25 @@ def test_in_one_bounce_nobody_can_come_back() -> None:
     assert (refused.done, str(refused.error)) == (True, "JoinGroup: INCONSISTENT_GROUP_PROTOCOL")
 
 
-def test_in_the_story_records_come_while_the_join_group_waits_at_the_broker() -> None:
-    """Twice: once with the first JoinGroup on its way, once with the second one waiting for the other."""
+def test_in_the_story_poll_returns_records_while_the_join_group_waits_at_the_broker() -> None:
+    """Three times: with the first JoinGroup, with the SyncGroup, and with the second JoinGroup on its way."""
     trace, _ = play_once("kip-429-cooperative", "kafka")
-    got = [
-        event.message.responses[0].records[0].value
-        for node in nodes(trace)
-        for event in node.events
-        if isinstance(event, MessageDelivered)
-        and isinstance(event.message, FetchResponse)
-        and event.source == "app-1/consumer"
-        and any(part.records for part in event.message.responses)
-        and node.world.applications["app-1"].consumer.membership.joining is not None
-    ]
-    assert got == ["b", "e"]
+    got = []
+    for node in nodes(trace):
+        consumer = node.world.applications["app-1"].consumer
+        if consumer.membership.joining is not None:
+            got += [r.value for r in consumer.records if r.value not in got]
+    assert got == ["b", "e", "f"]
+
+
+def test_poll_sends_the_join_group_before_it_returns_what_is_fetched() -> None:
+    """Source: ConsumerCoordinator.poll with waitForJoinGroup false, before Fetcher.collectFetch."""
+    me = rejoining()
+    rest = PartitionData("src-0", E.NONE, (FetchedRecord("src-0", 5, "b"),), 6)
+    fetcher = me.fetcher.but(completed=(CompletedFetch(5, rest),))
+    me = kafka_consumer.poll(me.but(fetcher=fetcher))
+    assert (me.done, me.records) == (False, ())
+    request = kafka_consumer.next_request(me)
+    assert isinstance(request, JoinGroup)
+    me, _ = kafka_consumer.note_sent(me, request, 4)
+    assert (me.done, [r.offset for r in me.records], me.fetcher.completed) == (True, [5], ())

@@ -85,7 +85,7 @@ def test_it_looks_up_every_position_as_a_member_and_then_fetches_without_waiting
     assert request == fetch_offsets("g", BOTH, member_id="C1", member_epoch=2)
     me = reading(*BOTH)
     me, request = send(me)
-    assert request == Fetch(FROM_THE_START, 2, read_committed=True, max_wait_ms=0)
+    assert request == Fetch(FROM_THE_START, read_committed=True, max_wait_ms=0)
 
 
 def test_an_empty_answer_lets_the_partitions_of_other_leaders_have_their_turn_until_all_rest():
@@ -139,10 +139,61 @@ def test_poll_returns_the_records_of_all_partitions():
 
 
 @pytest.mark.parametrize(("most", "taken", "at"), [(1, [5], (6, 0)), (3, [5, 6, 7], (7, 8))])
-def test_poll_returns_at_most_max_poll_records_and_the_next_one_fetches_the_others(most, taken, at):
-    me = fetch_both(records("src-0", *(5, 6)[:most]), records("src-1", 7, 8), most=most)
+def test_poll_returns_at_most_max_poll_records_and_the_next_one_the_others(most, taken, at):
+    me = fetch_both(records("src-0", 5, 6), records("src-1", 7, 8), most=most)
     assert [r.offset for r in me.records] == taken
     assert tuple(each.offset for each in me.subscription.read_so_far) == at
+    returned = list(taken)
+    while me.fetcher.completed:
+        me = kafka_consumer.poll(me)
+        assert (me.done, kafka_consumer.next_request(me)) == (True, None)
+        assert len(me.records) <= most
+        returned += [r.offset for r in me.records]
+    assert returned == [5, 6, 7, 8]
+    assert isinstance(kafka_consumer.next_request(kafka_consumer.poll(me)), Fetch)
+
+
+def with_rest(most=1):
+    """A member that has fetched two records of each of its partitions, and got some of them from poll()."""
+    return fetch_both(records("src-0", 5, 6), records("src-1", 7, 8), most=most)
+
+
+def test_after_max_poll_records_the_position_is_behind_the_last_one_also_where_a_marker_follows():
+    """Source: CompletedFetch.fetchRecords: the position moves over a marker only when it looks for another record."""
+    marked = records("src-0", 5).but(next_offset=7)
+    full = fetch_both(marked, most=1)
+    assert full.subscription.positions["src-0"] == 6
+    again = kafka_consumer.poll(full)
+    assert (again.done, again.subscription.positions["src-0"]) == (False, 7)
+    assert again.fetcher.completed == ()
+    assert fetch_both(marked, most=2).subscription.positions["src-0"] == 7
+
+
+def test_a_seek_and_a_reset_to_the_committed_offsets_drop_what_was_fetched_from_elsewhere():
+    """Source: FetchCollector.initialize and fetchRecords: a fetch from another position is stale."""
+    moved = kafka_consumer.seek(with_rest(), "src-0", 40)
+    assert [f.data.partition for f in moved.fetcher.completed] == ["src-1"]
+    assert kafka_consumer.forget_positions(with_rest()).fetcher.completed == ()
+
+
+def test_a_partition_that_is_revoked_leaves_no_records_behind():
+    me = with_rest()
+    fewer = me.but(
+        membership=me.membership.to(S.RECONCILING).but(target=("src-1",)),
+        polling=False,
+    )
+    me = kafka_consumer.poll(fewer)
+    assert ([r.offset for r in me.records], me.done) == ([7], True)
+    assert kafka_consumer.unsubscribe(with_rest()).fetcher.completed == ()
+
+
+def test_records_that_arrive_after_poll_threw_are_for_the_next_poll():
+    asked, _ = send(reading("src-1"))
+    thrown = asked.but(polling=False, done=True, error="of a heartbeat")
+    kept = kafka_consumer.on_response(thrown, FetchResponse((records("src-1", 0),)))
+    assert (kept.records, kept.subscription.positions["src-1"]) == ((), 0)
+    me = kafka_consumer.poll(kept)
+    assert ([r.offset for r in me.records], me.done) == ([0], True)
 
 
 def test_an_error_of_one_partition_is_thrown_only_if_no_other_one_had_records():
@@ -154,7 +205,9 @@ def test_an_error_of_one_partition_is_thrown_only_if_no_other_one_had_records():
     later = refused_partition("src-1", Errors.TOPIC_AUTHORIZATION_FAILED)
     kept = fetch_both(records("src-0", 7), later)
     assert (kept.done, kept.error, kept.owned) == (True, "", BOTH)
-    assert kafka_consumer.next_request(kafka_consumer.poll(kept)).partitions == (
+    next_poll = kafka_consumer.poll(kept)
+    assert (next_poll.done, str(next_poll.error)) == (True, "Fetch: TOPIC_AUTHORIZATION_FAILED")
+    assert kafka_consumer.next_request(kafka_consumer.poll(next_poll)).partitions == (
         FetchPartition("src-0", 8),
         FetchPartition("src-1", 0),
     )

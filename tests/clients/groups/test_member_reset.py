@@ -211,7 +211,8 @@ def test_with_none_poll_throws_and_the_next_one_throws_again(protocol):
 def test_an_answer_for_a_partition_that_was_taken_away_is_nobodys(protocol):
     me = change(polling(protocol, "earliest"), owned=(), positions=Table.of())
     assert group_reading.on_told(me, listed(103)) is me
-    assert group_reading.on_records(me, BEYOND) is me
+    asked = Fetch((FetchPartition("src-0", 101),), read_committed=True)
+    assert group_reading.on_fetched(me, asked, BEYOND) == me
 
 
 @BOTH

@@ -55,7 +55,7 @@ ENDS = ListOffsets((ListOffsetsPartition("output-A-0", LATEST_TIMESTAMP),))
 ASKED = [
     (produce(13), Errors.UNKNOWN_TOPIC_ID),
     (produce(11), Errors.UNKNOWN_TOPIC_OR_PARTITION),
-    (Fetch((FetchPartition("output-A-0", 0),), 1, True), Errors.UNKNOWN_TOPIC_ID),
+    (Fetch((FetchPartition("output-A-0", 0),), True), Errors.UNKNOWN_TOPIC_ID),
     (ENDS, Errors.UNKNOWN_TOPIC_OR_PARTITION),
     (DescribeProducers(("output-A-0",)), Errors.UNKNOWN_TOPIC_OR_PARTITION),
     (fetches("M1", 0, "output-A-0", 1), Errors.UNKNOWN_TOPIC_ID),
@@ -80,7 +80,7 @@ def test_by_id_nobody_is_refused_a_right_on_a_topic_that_is_gone():
     before = model.initial()
     after = model.step(before, GONE).world
     fetch, by_name = (
-        Fetch((FetchPartition("output-A-0", 0),), 1, True),
+        Fetch((FetchPartition("output-A-0", 0),), True),
         ENDS,
     )
     assert error_in(answer_request(model, before, 3, fetch)) is Errors.TOPIC_AUTHORIZATION_FAILED

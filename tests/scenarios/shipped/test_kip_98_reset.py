@@ -94,7 +94,7 @@ def test_a_share_groups_member_has_no_policy_of_its_own():
 @pytest.mark.parametrize("protocol", ["consumer", "classic"])
 @pytest.mark.parametrize("policy", ["earliest", "none"])
 @pytest.mark.parametrize(
-    "seeds", [range(12), pytest.param(range(12, 24), marks=pytest.mark.thorough)], ids=repr
+    "seeds", [range(16), pytest.param(range(16, 32), marks=pytest.mark.thorough)], ids=repr
 )
 def test_a_member_that_joins_goes_by_its_policy_too(protocol, policy, seeds):
     """Runs of the story's cluster, in which the front of src-0 is deleted while a member is away."""

@@ -19,7 +19,6 @@ from kipviz.records.placement import index_of
 from kipviz.settings.consumer_configs import (
     FETCH_MAX_BYTES,
     FETCH_MIN_BYTES,
-    MAX_PARTITION_FETCH_BYTES,
 )
 
 FETCH_REQUEST = Schema(
@@ -182,7 +181,14 @@ FETCH_RESPONSE = Schema(
 
 def _fetch(m: model.Fetch, around: Around) -> Struct:
     wanted = (
-        (each.partition, {"Partition": index_of(each.partition), "FetchOffset": each.fetch_offset})
+        (
+            each.partition,
+            {
+                "Partition": index_of(each.partition),
+                "FetchOffset": each.fetch_offset,
+                "PartitionMaxBytes": each.partition_max_bytes,
+            },
+        )
         for each in m.partitions
     )
     return {
@@ -195,8 +201,10 @@ def _fetch(m: model.Fetch, around: Around) -> Struct:
 def _decode_fetch(fields: Struct, incoming: Incoming) -> tuple[model.Fetch, ...]:
     parts = incoming.parts_of(fields["Topics"], index="Partition")
     message = model.Fetch(
-        tuple(model.FetchPartition(partition, part["FetchOffset"]) for partition, part in parts),
-        incoming.max_records,
+        tuple(
+            model.FetchPartition(partition, part["FetchOffset"], part["PartitionMaxBytes"])
+            for partition, part in parts
+        ),
         bool(fields.get("IsolationLevel", 0)),
         # With MinBytes 0 there is nothing to wait for.
         max(fields["MaxWaitMs"], 0) if fields["MinBytes"] > 0 else 0,
@@ -234,7 +242,6 @@ APIS = (
     Api(
         request=model.Fetch,
         response=model.FetchResponse,
-        # The model's max_records is the consumer's max.poll.records, which is not sent to a broker.
         request_bytes=RequestKind(
             FETCH_REQUEST,
             _fetch,
@@ -242,7 +249,6 @@ APIS = (
                 "FetchRequest.MinBytes": FETCH_MIN_BYTES.fixed,
                 "FetchRequest.MaxBytes": FETCH_MAX_BYTES.fixed,
                 "FetchRequest.SessionEpoch": (0, "a first full fetch"),
-                "FetchRequest.Topics[].Partitions[].PartitionMaxBytes": MAX_PARTITION_FETCH_BYTES.fixed,
             },
             decode=_decode_fetch,
         ),

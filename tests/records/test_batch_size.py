@@ -1,0 +1,30 @@
+"""The size of a batch without encoding it is the size of what is encoded."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kipviz.messages.wire.batches import encode_batch
+from kipviz.records.batch_size import size_in_bytes
+from kipviz.records.batches import Batch, DataRecord
+
+TEXTS = st.text(max_size=200)
+TIMES = st.integers(0, 2**40)
+RECORDS = st.lists(
+    st.builds(DataRecord, TEXTS, origin=TEXTS, create_time_ms=TIMES), min_size=1, max_size=150
+)
+
+
+@given(RECORDS)
+def test_a_batch_has_the_bytes_that_the_codec_writes(records):
+    batch = Batch(7, tuple(records))
+    written = encode_batch(tuple(enumerate(records, 7)))
+    assert size_in_bytes(batch) == len(written.data)
+
+
+@pytest.mark.parametrize("control", ["COMMIT", "ABORT"])
+def test_a_marker_has_78_bytes(control):
+    """Source: recorded segments of Kafka 4.4.0."""
+    assert size_in_bytes(Batch(7, control=control)) == 78
