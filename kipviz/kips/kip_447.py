@@ -43,7 +43,7 @@ KIP = Kip(
             MODELLED,
             handler="clients.groups.group_consumer.poll",
             scenario="kip-447-as-kafka-is",
-            test="scenarios/test_kafka_defaults.py::test_a_member_at_the_default_reset_begins_behind_the_records_of_its_new_partition",
+            test="scenarios/test_kafka_defaults.py::test_a_member_begins_where_a_transaction_committed_and_its_reset_policy_is_not_needed",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(

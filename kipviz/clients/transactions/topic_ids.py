@@ -86,12 +86,6 @@ def error_of(answer: TxnOffsetCommitResponse) -> Errors:
     return Errors.UNKNOWN_TOPIC_ID if Errors.UNKNOWN_TOPIC_ID in found else answer.error
 
 
-def rejected_part(request: TxnOffsetCommit, answer: TxnOffsetCommitResponse) -> TxnOffsetCommit:
-    """Return the part of a request that was rejected."""
-    rejected = {r.partition for r in answer.results if r.error}
-    return request.but(offsets=tuple(o for o in request.offsets if o.partition in rejected))
-
-
 def build_request(me: TopicIds, request: TxnOffsetCommit) -> TxnOffsetCommit:
     """Return the request as it is built: by ids if all are known, otherwise entirely by names.
 

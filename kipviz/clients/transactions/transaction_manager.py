@@ -43,7 +43,7 @@ from kipviz.messages.cluster.features import (
     Features,
 )
 from kipviz.messages.cluster.metadata import MetadataResponse
-from kipviz.messages.errors import Errors
+from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.logs.producing import PartitionProduceResponse, Produce
 from kipviz.messages.message import Message
@@ -84,7 +84,8 @@ class TransactionManager(Part, frozen=True):
     `finalized` is the level of transaction.version that the last new connection reported, `version` that of the current
     transaction: it changes only between two transactions. Below 2, `partitions` have been added to the transaction,
     `to_add` still have to be, and `bump` says that the client must bump the epoch when the transaction ends. `topics`
-    are the topic ids that it has looked up, `newest_offset_commit` the version that the brokers know, `share_version`
+    are the topic ids that it has looked up, `accepted` the partitions of a TxnOffsetCommit that is sent again whose
+    offsets the group coordinator has, `newest_offset_commit` the version that the brokers know, `share_version`
     the level of that feature that the last new connection reported, and `staging_level` the level that staging needs.
     `dropped` are stagings that failed; their consumer learns of it in the same step. `timed_out` is the call that timed
     out after max.block.ms and must be repeated. `group_id` is transactional.group.id (KIP-447, first draft): the
@@ -116,6 +117,7 @@ class TransactionManager(Part, frozen=True):
     bump: bool = False
     member_at_init: tuple[str, int] = ("", -1)
     topics: TopicIds = TopicIds()
+    accepted: tuple[str, ...] = ()
     newest_offset_commit: int = BY_ID
     heartbeat_interval_ms: int = 0
     share_version: int = STAGING_LEVEL
@@ -386,7 +388,7 @@ def on_answer(
     error = producer_errors.error_of(message)
     request, error = stagings.rejected_parts(request, message, error)
     if isinstance(request, TxnOffsetCommit) and isinstance(message, TxnOffsetCommitResponse):
-        request = topic_ids.rejected_part(request, message)
+        me, error = _note_accepted(me, request, message, error)
     if error is not Errors.NONE:
         return _on_error(me, request, error)
     match message:
@@ -423,6 +425,23 @@ def on_answer(
             return me, None  # no call waits: it ended with an error, or never waits
         case _:
             raise AssertionError(f"no producer asked for {type(message).__name__}")
+
+
+def _note_accepted(
+    me: TransactionManager, request: TxnOffsetCommit, answer: TxnOffsetCommitResponse, error: Errors
+) -> tuple[TransactionManager, Errors]:
+    """Note the partitions whose offsets the group coordinator has, and return the error that is left.
+
+    A retry sends the whole request again. It is done once each partition was accepted, in whichever response.
+    Source: TransactionManager.TxnOffsetCommitHandler (pendingTxnOffsetCommits).
+    """
+    if error is not Errors.NONE and error not in RETRIABLE:
+        return me.but(accepted=()), error
+    has = {*me.accepted, *(r.partition for r in answer.results if r.error is Errors.NONE)}
+    accepted = tuple(o.partition for o in request.offsets if o.partition in has)
+    if len(accepted) == len(request.offsets):
+        return me.but(accepted=()), Errors.NONE
+    return me.but(accepted=accepted), error
 
 
 def _forget_identity(me: TransactionManager) -> TransactionManager:
@@ -533,6 +552,7 @@ def enter_error(me: TransactionManager, failure: Failure) -> TransactionManager:
     return stagings.dropping(me, about, *me.queue).but(
         queue=(),
         to_add=(),
+        accepted=(),
         bump=me.bump or (fails_batch and not me.implicit),
         done=True,
         preparing=False,

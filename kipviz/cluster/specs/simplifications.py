@@ -449,8 +449,8 @@ ALWAYS: tuple[Simplification[object], ...] = (
     Simplification(
         Owner.MODEL,
         "",
-        "FetchSessionHandler, FetchBuffer",
-        "a regular consumer keeps a fetch session with each broker, and buffers what it fetches ahead of poll()",
+        "FetchSessionHandler",
+        "a regular consumer keeps a fetch session with each broker, and fetches ahead of poll()",
         "a regular consumer names all of its partitions in each Fetch, and fetches in poll() alone",
         "fetch sessions of regular consumers (KIP-227), and several Fetch requests in flight",
         "FetchSessionHandler; KIP-227",

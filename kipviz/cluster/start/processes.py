@@ -43,6 +43,7 @@ from kipviz.cluster.specs.spec import (
     SessionSpec,
 )
 from kipviz.core.table import Table
+from kipviz.messages.groups.groups import NAMES_TOPICS
 from kipviz.records.placement import (
     index_of,
     topic_of,
@@ -107,7 +108,11 @@ def _asks_for_metadata(a: ApplicationSpec) -> bool:
 
 
 def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> ClassicConsumer:
-    """Make a consumer of the classic protocol; its client.id is what is its member id elsewhere."""
+    """Make a consumer of the classic protocol; its client.id is what is its member id elsewhere.
+
+    It asks for offsets by names of topics, also where the brokers know ids. Source:
+    ConsumerCoordinator.sendOffsetFetchRequest (OffsetFetchRequest.Builder.forTopicNames).
+    """
     topic = topic_of(a.source)
     topics = _subscribable(a, spec)
     known = sorted(
@@ -123,7 +128,7 @@ def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> Cla
         ConsumerCoordinator(
             a.member_id, tuple(known), a.instance_id, a.assignors, a.later_assignors
         ),
-        OffsetRequests(a.offset_fetch_version),
+        OffsetRequests(min(a.offset_fetch_version, NAMES_TOPICS)),
     )
 
 

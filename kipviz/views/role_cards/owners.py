@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from kipviz.clients.addressed import Outgoing, message_of
 from kipviz.clients.application import Application
-from kipviz.clients.groups.consumer import RegularConsumer, is_classic, joins_group
+from kipviz.clients.groups.consumer import Fetcher, RegularConsumer, is_classic, joins_group
 from kipviz.clients.kinds import Holder, next_request
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
@@ -83,6 +84,7 @@ def clients(app: Application) -> Card:
         rows.append(("share session", number(consumer.sessions.epoch), "calm"))
     else:
         rows.append(("position", number(consumer.position), "calm"))
+        rows += _of_fetches(consumer.fetcher)
     for further in app.share_consumers:
         if further is not consumer:
             rows.append((f"{further.member_id} holds", render_list(further.in_hand), "calm"))
@@ -94,6 +96,14 @@ def clients(app: Application) -> Card:
     if app.ended:
         rows.append(("ended", app.ended, "warning"))
     return facts(rows)
+
+
+def _of_fetches(fetcher: Fetcher) -> Iterator[Fact]:
+    """Yield the offsets that are fetched, and that the next poll() returns without a Fetch."""
+    for fetched in fetcher.completed:
+        offsets = tuple(record.offset for record in fetched.data.records)
+        if offsets:
+            yield f"fetched from {fetched.data.partition}", render_list(offsets), "calm"
 
 
 def _of_threads(producer: Producer) -> list[Fact]:

@@ -17,6 +17,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
     GroupOffset,
     TxnOffsetCommit,
+    TxnOffsetCommitResponse,
     committed_response,
 )
 from kipviz.messages.transactions.transactions import (
@@ -169,13 +170,38 @@ def test_offsets_that_wait_for_the_id_of_their_topic_are_taken_back_when_the_cal
     assert topic_ids_given_up(known) == known
 
 
-def test_a_partition_that_is_refused_is_asked_for_alone():
-    me, _ = send(staging(start_producer(SRC, OTHER), *OFFSETS))
-    refused = (PartitionResult("other-1", Errors.UNKNOWN_TOPIC_ID),)
-    me = client.on_response(me, committed_response(REQUEST, own=refused))
+def results(*errors):
+    """The response for both partitions, in the order of the request."""
+    places = zip(OFFSETS, errors, strict=True)
+    return TxnOffsetCommitResponse(tuple(PartitionResult(o.partition, e) for o, e in places))
+
+
+def test_a_request_of_which_one_partition_is_refused_is_sent_again_as_it_was():
+    """TransactionManager.TxnOffsetCommitHandler: what is enqueued again is the request with all partitions."""
+    me, request = send(staging(start_producer(SRC, OTHER), *OFFSETS))
+    me = client.on_response(me, results(Errors.NONE, Errors.UNKNOWN_TOPIC_ID))
     assert not me.done
     _, again = send(client.on_timer(me, RetryBackOff()))
-    assert again.offsets == OFFSETS[1:]
+    assert again == request
+
+
+def test_offsets_are_committed_when_each_partition_was_accepted_in_some_response():
+    """TransactionManager.pendingTxnOffsetCommits: an error of a partition that was accepted before does not count."""
+    me, request = send(staging(start_producer(SRC, OTHER), *OFFSETS))
+    me = client.on_response(me, results(Errors.NONE, Errors.UNKNOWN_TOPIC_OR_PARTITION))
+    assert (me.done, me.manager.accepted) == (False, (OFFSETS[0].partition,))
+    me, again = send(me)
+    assert again == request
+    me = client.on_response(me, results(Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NONE))
+    assert (me.done, me.manager.accepted, me.manager.queue) == (True, (), ())
+
+
+def test_a_partition_that_was_accepted_before_and_fails_now_ends_the_transaction():
+    me, _ = send(staging(start_producer(SRC, OTHER), *OFFSETS))
+    me = client.on_response(me, results(Errors.NONE, Errors.UNKNOWN_TOPIC_OR_PARTITION))
+    me, _ = send(me)
+    me = client.on_response(me, results(Errors.FENCED_INSTANCE_ID, Errors.NONE))
+    assert (me.manager.state, me.manager.accepted) == (ProducerState.ABORTABLE_ERROR, ())
 
 
 def test_a_partition_whose_id_is_unknown_makes_all_that_is_retried_wait_for_the_back_off():
@@ -195,7 +221,7 @@ def test_a_partition_that_is_refused_while_the_transaction_ends_is_asked_for_aga
     own = (PartitionResult("other-1", Errors.COORDINATOR_LOAD_IN_PROGRESS),)
     me = client.on_response(me, committed_response(REQUEST, own=own))
     _, again = send(me)
-    assert again.offsets == OFFSETS[1:]
+    assert again.offsets == OFFSETS
 
 
 def test_what_is_idle_is_forgotten_between_two_transactions_only():
