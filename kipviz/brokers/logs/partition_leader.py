@@ -78,8 +78,7 @@ from kipviz.messages.logs.producing import (
     Produce,
     ProduceResponse,
 )
-from kipviz.records.batch_size import size_in_bytes
-from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
+from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord, size_in_bytes
 from kipviz.records.sequences import sequence_after
 
 # The error of a Produce request, by the transaction coordinator's error.

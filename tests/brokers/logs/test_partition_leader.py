@@ -32,8 +32,7 @@ from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     TxnPartitions,
 )
-from kipviz.records.batch_size import size_in_bytes
-from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
+from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord, size_in_bytes
 from kipviz.records.placement import partition_for
 from tests.brokers.coordinator_answers import answer_of, enlisted
 

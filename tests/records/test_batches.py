@@ -1,4 +1,4 @@
-"""The size of a batch without encoding it is the size of what is encoded."""
+"""Batches: their size without encoding them is the size of what is encoded."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kipviz.messages.wire.batches import encode_batch
-from kipviz.records.batch_size import size_in_bytes
-from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.batches import Batch, DataRecord, size_in_bytes
 
 TEXTS = st.text(max_size=200)
 TIMES = st.integers(0, 2**40)
