@@ -32,31 +32,18 @@ function hash() {
   return sum.digest("hex");
 }
 
-const all = (end) => sources().filter((path) => path.endsWith(end)).map((path) => readFileSync(join(here, path), "utf8")).join("\n");
-const code = all(".js");
-
-// The style sheets go in as texts, which the bundler leaves as they are: here they lose their blanks,
-// and the names of variables that only style sheets know become short.
-const variables = [...new Set(all(".css").match(/--kv-[\w-]+/g))].sort();
-const short = new Map(variables.map((name, n) => [name, code.includes(name) ? name : `--${n.toString(36)}`]));
+// The style sheets go in as texts, which the bundler leaves as they are: here they lose their blanks.
 const minified = new Map(); // a style sheet's name -> its text as it goes in
 const smallStyle = {
   name: "small style",
   setup(bundler) {
     bundler.onLoad({ filter: /\.css$/ }, async ({ path }) => {
-      const style = readFileSync(path, "utf8").replace(/--kv-[\w-]+/g, (name) => short.get(name));
-      const { code: contents } = await transform(style, { loader: "css", minify: true });
+      const { code: contents } = await transform(readFileSync(path, "utf8"), { loader: "css", minify: true });
       minified.set(basename(path), contents);
       return { contents, loader: "text" };
     });
   },
 };
-
-// Names of our own methods and fields that no browser object has become short, too: camelCase, made
-// in our classes, never written as a text.
-const builtIn = new Set([Array, Map, Set, String, Number, Promise, Object].flatMap((kind) => Object.getOwnPropertyNames(kind.prototype)));
-const own = [...code.matchAll(/^ {2}(?:get |set |static )?([a-z]+[A-Z]\w*)\(.*\) \{$|this\.([a-z]+[A-Z]\w*) (?:\?\?)?= /gm)].map(([, method, field]) => method ?? field);
-const renamed = [...new Set(own)].filter((name) => !builtIn.has(name) && !code.includes(`"${name}"`)).sort();
 
 const bundled = (entry) => build({
   entryPoints: [join(here, "src", entry)],
@@ -66,7 +53,6 @@ const bundled = (entry) => build({
   minify: true,
   charset: "utf8",
   plugins: [smallStyle],
-  mangleProps: new RegExp(`^(${renamed.join("|")})$`),
   legalComments: "none",
   write: false,
 });

@@ -16,9 +16,10 @@ WIDGETS = Path(kipviz.widgets.__file__).parent
 BUILT = WIDGETS / "static" / "stepper.js"
 RESULTS = WIDGETS / "static" / "results.js"
 FRONT = WIDGETS / "front"
-# With every tool in; `make front` says how large it is. More than this is a reason to look what grew, and no reason to
-# shorten names by hand. A page of the site may need less than 100 kB before it draws (tests/site).
-LIMIT = 212_000
+# An alarm: more than this is a reason to look what grew, and no reason to shorten names. `make front` printed
+# 214,893 bytes when every tool was in and every name of ours was kept; about 2 % is left for what is added.
+# What a page of the site may need before it draws is COLD_MAX (tests/site).
+LIMIT = 219_000
 # Every table of a notebook carries it.
 RESULTS_LIMIT = 16_000
 # Lowest first: a file imports only its own room and rooms before it. The pages, in no room, import all of them.
@@ -157,11 +158,18 @@ def _comments(path: Path) -> str:
     )
 
 
-def test_the_bundler_shortens_no_name_that_a_person_chose_for_it():
-    build = (FRONT / "build.mjs").read_text("utf-8")
-    assert not re.search(r'"(?:\w+ ){5}', build), "a list of words"
-    built = BUILT.read_text("utf-8")
-    assert all(name in built for name in ("notables", "patience", "drawers"))
+def test_the_bundles_keep_the_names_of_our_methods_fields_and_css_variables():
+    code = "\n".join(path.read_text("utf-8") for path in (FRONT / "src").rglob("*.js"))
+    styles = "\n".join(path.read_text("utf-8") for path in (FRONT / "src").rglob("*.css"))
+    methods = set(
+        re.findall(r"^ {2}(?:[gs]et |static |async )?(\w+)\(.*\) \{$", code, re.MULTILINE)
+    )
+    fields = set(re.findall(r"\bthis\.(\w+) = ", code))
+    variables = set(re.findall(r"--kv-[\w-]+", styles))
+    assert min(len(methods), len(fields), len(variables)) > 20
+    bundles = BUILT.read_text("utf-8") + RESULTS.read_text("utf-8")
+    built = set(re.findall(r"--kv-[\w-]+|\w+", bundles))
+    assert (methods | fields | variables) - built == set()
 
 
 def test_the_lock_names_every_package_that_another_one_of_it_may_need():
