@@ -71,7 +71,8 @@ class Call(StrEnum):
     SUBSCRIBE = "subscribe"
     SEEK = "seek"
     DATABASE_INSERT = "database.insert"
-    DATABASE_VOTE = "database.prepareTransaction"
+    DATABASE_VOTE = "database.prepareTransaction"  # its name in fingerprints
+    DATABASE_PREPARE = DATABASE_VOTE
     DATABASE_COMMIT = "database.commitTransaction"
     DATABASE_ROLLBACK = "database.rollback"
     DATABASE_CLAIM = "database.claim"

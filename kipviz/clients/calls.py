@@ -179,7 +179,7 @@ CALLS: dict[Call, Calling] = {
     C.SUBMIT: Calling(CONSUMER, workers.submit),
     C.GET: Calling(CONSUMER, workers.get),
     C.DATABASE_INSERT: Calling(databases.NAME, database_calls.insert),
-    C.DATABASE_VOTE: Calling(databases.NAME, database_calls.vote),
+    C.DATABASE_PREPARE: Calling(databases.NAME, database_calls.prepare),
     C.DATABASE_COMMIT: Calling(databases.NAME, database_calls.database_commit),
     C.DATABASE_CLAIM: Calling(databases.NAME, database_calls.database_claim),
     C.DATABASE_ROLLBACK: Calling(databases.NAME, database_calls.database_rollback),

@@ -50,7 +50,7 @@ def serialize(value: object, known_by_name: NameOf | None = None) -> bytes:
     classes: dict[str, int] = {}
 
     def number(kind: type) -> int:
-        name = _stored_name(f"{kind.__module__}:{kind.__qualname__}")
+        name = _stored_name(kind)
         return classes.setdefault(name, len(classes)) + _FIRST_CLASS
 
     def tree(item: Any, *, outermost: bool = False) -> object:
@@ -135,7 +135,13 @@ class _Reader:
 _known: dict[str, type] = {}
 
 
-def _stored_name(name: str) -> str:
+def _stored_name(kind: type) -> str:
+    """Return the name of a class in stored bytes: its module, and what it was called first."""
+    called = kind.STORED_NAME if issubclass(kind, Value) else ""
+    return _without_rooms(f"{kind.__module__}:{called or kind.__qualname__}")
+
+
+def _without_rooms(name: str) -> str:
     """Return a class's name without the rooms between its floor and its file, which may change."""
     module, _, kind = name.partition(":")
     folders = module.split(".")
@@ -144,10 +150,10 @@ def _stored_name(name: str) -> str:
 
 def _class_named(name: str) -> type:
     """Return the imported class of values, or enum, with a name."""
-    stored = _stored_name(name)
+    stored = _without_rooms(name)
     if stored not in _known:
         for kind in (*_descendants(Value), *_descendants(Enum)):
-            _known[_stored_name(f"{kind.__module__}:{kind.__qualname__}")] = kind
+            _known[_stored_name(kind)] = kind
     found = _known.get(stored)
     if found is None:
         raise NotAValue(f"this version of kipviz has no value class {name[:100]!r}")

@@ -19,7 +19,7 @@ shape of their text: they occur only where nothing else can occur.
 
 What to keep in mind: `True == 1` in Python, yet they are different content here, as are an enum member and the int or
 str it stands for. A class is identified by its bare name, so that moving it to another module changes no fingerprint;
-names of value classes have to be unique where it matters.
+names of value classes have to be unique where it matters. A class that is renamed keeps its name here (`STORED_NAME`).
 """
 
 from abc import ABC, abstractmethod
@@ -49,6 +49,9 @@ class Value(msgspec.Struct, frozen=True, gc=False):
     itself, so Python's cycle collector need not visit values (`gc=False`); otherwise it would walk a long history again
     and again.
     """
+
+    STORED_NAME: ClassVar[str] = ""
+    """The name of the class in fingerprints and stored bytes, if it was renamed after they were made."""
 
     def but(self, /, **changes: Any) -> Self:
         """Return the same value with some fields changed.
@@ -225,7 +228,8 @@ def _shape_of_tuple(value: Any) -> object:
 
 def _shape_of_value(value: Any) -> object:
     fields = _list_fields(value)
-    name = type(value).__name__
+    kind = type(value)
+    name = kind.STORED_NAME or kind.__name__
     if _PLAIN.issuperset(map(type, fields)):
         return {name: fields}
     try:

@@ -77,7 +77,7 @@ def propose(name: str, base: str = "repaired", **rules: Callable[..., object]) -
     Example:
         >>> import kipviz
         >>> def never_earlier(staged: int, marker: int) -> bool:
-        ...     '''A marker resolves a vote that is not newer than itself.'''
+        ...     '''A marker resolves a transactional acknowledgement that is not newer than itself.'''
         ...     return staged <= marker
         >>> mine = kipviz.propose("not-newer", "repaired", marker_epoch=never_earlier)
         >>> print(kipviz.explore("kip-1289-small", mine).explored.sentence)

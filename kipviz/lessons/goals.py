@@ -125,7 +125,7 @@ def _is_staged(moment: Moment) -> bool:
     return any(record.state is RecordState.TX_PENDING for record in _records(moment))
 
 
-def _vote_resolved(moment: Moment) -> bool:
+def _acknowledgement_resolved(moment: Moment) -> bool:
     """A staged record was just resolved, by commit or abort."""
     return any(
         isinstance(event, RecordsMoved) and event.before is RecordState.TX_PENDING
@@ -355,7 +355,7 @@ GOALS: Mapping[str, Goal] = {
     "lso set free": _lso_set_free,
     "answered before markers": _answered_before_markers,
     "record staged": _is_staged,
-    "vote resolved": _vote_resolved,
+    "vote resolved": _acknowledgement_resolved,
     "record given away": _is_given_away,
     "delivered twice": _delivered_twice,
     "two members hold": _two_hold,

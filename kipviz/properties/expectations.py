@@ -83,7 +83,7 @@ class Expectation(ABC):
         return seen
 
 
-class OwnVote(Expectation):
+class OwnAcknowledgement(Expectation):
     """Finding K: the response to a staging was lost, and the repeated staging is rejected."""
 
     name = "own acknowledgement is no conflict"
@@ -126,8 +126,8 @@ class CommitIsTrue(Expectation):
             return ""
         mine = world.applications[event.application].producer.manager.identity
         for share, offset, record in _records(world):
-            vote = (record.staged_producer_id, record.staged_producer_epoch)
-            if record.state is S.TX_PENDING and vote == mine:
+            acknowledgement = (record.staged_producer_id, record.staged_producer_epoch)
+            if record.state is S.TX_PENDING and acknowledgement == mine:
                 return (
                     f"commitTransaction() of {event.application} has returned, and "
                     f"{share.partition}@{offset} is staged in an undecided transaction"
@@ -253,18 +253,18 @@ class RejectionStays(Expectation):
         watched = seen.watched
         match event:
             case MessageDelivered(message=TxnShareAcknowledge() as request):
-                voter = (request.producer_id, request.producer_epoch)
+                producer = (request.producer_id, request.producer_epoch)
                 said = ((p.partition, b) for p in request.partitions for b in p.acknowledgements)
                 for partition, batch in said:
                     for offset in range(batch.first, batch.last + 1):
-                        asked = f"{partition}@{offset} {voter}"
+                        asked = f"{partition}@{offset} {producer}"
                         rejected = batch.type is AcknowledgeType.REJECT
                         watched = watched.set(asked, True) if rejected else watched.without(asked)
             case RecordsMoved(after=S.TX_PENDING):
-                voter = (event.producer_id, event.producer_epoch)
+                producer = (event.producer_id, event.producer_epoch)
                 for name in _names(event):
-                    rejected = f"{name} {voter}" in watched
-                    watched = watched.without(f"{name} {voter}")
+                    rejected = f"{name} {producer}" in watched
+                    watched = watched.without(f"{name} {producer}")
                     watched = watched.set(name, True) if rejected else watched.without(name)
             case RecordsMoved(after=S.AVAILABLE):
                 for name in _names(event):
@@ -322,7 +322,7 @@ class PollGoesOn(Expectation):
 
 
 EXPECTATIONS: tuple[Expectation, ...] = (
-    OwnVote(),
+    OwnAcknowledgement(),
     CommitIsTrue(),
     NoWaitForOneself(),
     AbortBringsAgain(),
@@ -341,8 +341,8 @@ def _records(world: World) -> Iterator[tuple[SharePartition, int, InFlight]]:
 
 def _refused_its_own(asked: TxnShareAcknowledge, world: World) -> str:
     """Return the reason if all records of a rejected staging are already staged the same way."""
-    voter = (asked.producer_id, asked.producer_epoch)
-    votes = {
+    producer = (asked.producer_id, asked.producer_epoch)
+    acknowledgements = {
         f"{share.partition}@{offset}": (
             record.staged_producer_id,
             record.staged_producer_epoch,
@@ -354,11 +354,11 @@ def _refused_its_own(asked: TxnShareAcknowledge, world: World) -> str:
     only = asked.only
     for batch in only.acknowledgements:
         for offset in range(batch.first, batch.last + 1):
-            if votes.get(f"{only.partition}@{offset}") != (*voter, batch.type):
+            if acknowledgements.get(f"{only.partition}@{offset}") != (*producer, batch.type):
                 return ""
     return (
-        f"{only.partition}@{only.acknowledgements[0].first} is staged by producer {voter[0]}, epoch "
-        f"{voter[1]}, and the same producer receives INVALID_RECORD_STATE: it has to abort a correct transaction"
+        f"{only.partition}@{only.acknowledgements[0].first} is staged by producer {producer[0]}, epoch "
+        f"{producer[1]}, and the same producer receives INVALID_RECORD_STATE: it has to abort a correct transaction"
     )
 
 

@@ -135,15 +135,19 @@ def _second_owner(facts: Facts, event: Event, world: World) -> str:
     return ""
 
 
-def _vote_left_alone(facts: Facts, event: Event, world: World) -> str:
+def _acknowledgement_left_alone(facts: Facts, event: Event, world: World) -> str:
     if not isinstance(event, RecordsMoved) or event.before is not S.TX_PENDING:
         return ""
     for record in moved_records(event):
-        vote = facts.votes.get(record)
-        if vote is not None and event.after is not S.TX_PENDING and vote not in facts.decided:
+        acknowledgement = facts.acknowledgements.get(record)
+        if (
+            acknowledgement is not None
+            and event.after is not S.TX_PENDING
+            and acknowledgement not in facts.decided
+        ):
             return (
                 f"{record} became {event.after.name} because {event.because}, but the transaction "
-                f"of producer {vote[0]}, epoch {vote[1]} is not decided"
+                f"of producer {acknowledgement[0]}, epoch {acknowledgement[1]} is not decided"
             )
     return ""
 
@@ -172,11 +176,11 @@ def _acknowledged_after_abort(facts: Facts, event: Event, world: World) -> str:
     return ""
 
 
-def _vote_forgotten(facts: Facts, event: Event, world: World) -> str:
+def _acknowledgement_forgotten(facts: Facts, event: Event, world: World) -> str:
     if not isinstance(event, SharePartitionLoaded):
         return ""
-    for record in list_forgotten(facts.votes, event):
-        pid, epoch = facts.votes[record]
+    for record in list_forgotten(facts.acknowledgements, event):
+        pid, epoch = facts.acknowledgements[record]
         if facts.decided.get((pid, epoch)) != "abort":
             return f"producer {pid} was promised that {record} is staged at epoch {epoch}, but the new share-partition leader has no trace of it"
     return ""
@@ -358,7 +362,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         "staged waits",
         "A staged record waits for its transaction, whatever else happens.",
         "invariant I4",
-        _vote_left_alone,
+        _acknowledgement_left_alone,
     ),
     Invariant(
         "start offset only advances",
@@ -370,7 +374,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         "vote survives",
         "Every later share-partition leader knows each transactional acknowledgement that a producer was promised.",
         "invariant I9",
-        _vote_forgotten,
+        _acknowledgement_forgotten,
     ),
     Invariant(
         "one outcome",
@@ -457,7 +461,9 @@ def _fold_event(facts: Facts, event: Event, world: World) -> Facts:
                 done=without_partition(facts.done, group, partition),
                 outcomes=without_partition(facts.outcomes, group, partition),
                 staging=share_facts.forget_decided(facts, facts.staging, group, partition),
-                votes=share_facts.forget_decided(facts, facts.votes, group, partition),
+                acknowledgements=share_facts.forget_decided(
+                    facts, facts.acknowledgements, group, partition
+                ),
             )
         case MessageSent(message=TxnShareAcknowledgeResponse() as answer):
             for result in answer.responses:
@@ -482,7 +488,7 @@ def _fold_event(facts: Facts, event: Event, world: World) -> Facts:
 
 
 def _fold_records(facts: Facts, event: RecordsMoved) -> Facts:
-    owners, staging, votes = facts.owners, facts.staging, facts.votes
+    owners, staging, acknowledgements = facts.owners, facts.staging, facts.acknowledgements
     outcomes, done = facts.outcomes, facts.done
     for record in moved_records(event):
         staging = staging.without(record)
@@ -490,7 +496,7 @@ def _fold_records(facts: Facts, event: RecordsMoved) -> Facts:
             staging = staging.set(record, (event.producer_id, event.producer_epoch))
             outcomes = outcomes.without(record)
             continue
-        votes = votes.without(record)
+        acknowledgements = acknowledgements.without(record)
         if event.after is S.ACQUIRED:
             owners = owners.set(record, event.member_id)
         else:
@@ -498,16 +504,22 @@ def _fold_records(facts: Facts, event: RecordsMoved) -> Facts:
         done = done.set(record, True) if event.after in TERMINAL else done.without(record)
         if event.after is S.AVAILABLE:
             outcomes = outcomes.without(record)
-    return facts.but(owners=owners, staging=staging, votes=votes, outcomes=outcomes, done=done)
+    return facts.but(
+        owners=owners,
+        staging=staging,
+        acknowledgements=acknowledgements,
+        outcomes=outcomes,
+        done=done,
+    )
 
 
 def _fold_load(facts: Facts, event: SharePartitionLoaded) -> Facts:
     """Apply a new leader's durable state; a record without state is free."""
-    outcomes, votes, staging = facts.outcomes, facts.votes, facts.staging
+    outcomes, acknowledgements, staging = facts.outcomes, facts.acknowledgements, facts.staging
     for record in list_forgotten(outcomes, event):
         outcomes = outcomes.without(record)
-    for record in list_forgotten(votes, event):
-        votes = votes.without(record)
+    for record in list_forgotten(acknowledgements, event):
+        acknowledgements = acknowledgements.without(record)
     # The old leader may have appended a transactional acknowledgement without a response to its producer.
     for record in list_forgotten(staging, event):
         staging = staging.without(record)
@@ -515,14 +527,14 @@ def _fold_load(facts: Facts, event: SharePartitionLoaded) -> Facts:
         owners=without_partition(facts.owners, event.group_id, event.partition),
         staging=staging,
         outcomes=outcomes,
-        votes=votes,
+        acknowledgements=acknowledgements,
     )
 
 
 def _fold_decision(facts: Facts, event: TransactionDecided) -> Facts:
     place, word = (event.producer_id, event.producer_epoch), _word(event.committed)
     outcomes = facts.outcomes
-    for record, identity in facts.votes.items():
+    for record, identity in facts.acknowledgements.items():
         if identity == place:
             outcomes = outcomes.set(record, word)
     return facts.but(outcomes=outcomes, decided=facts.decided.set(place, word))

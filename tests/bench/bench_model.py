@@ -30,7 +30,7 @@ from kipviz.scenarios.scenario import PROPERTIES
 STEPS = 10_000 if "--short" in sys.argv else 100_000
 WINDOW = 1_000
 STEPS_A_TRANSACTION = 40
-# In which order the loop lets things happen; before each of its calls votes are looked up once.
+# In which order the loop lets things happen; before each of its calls transactional acknowledgements are looked up once.
 ORDER = {"deliver": 0, "load": 1, "replicate": 2, "sender": 3}
 
 
@@ -56,7 +56,7 @@ def loop_model(records: int) -> ClusterModel:
 
 
 class Calm:
-    """Takes what happens by itself, then looks votes up, then lets the application go on."""
+    """Takes what happens by itself, then looks transactional acknowledgements up, then lets the application go on."""
 
     def __init__(self) -> None:
         self.before = ""

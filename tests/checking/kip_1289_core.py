@@ -1,7 +1,7 @@
 """The core of KIP-1289, small enough to write by hand twice: here, and in TLA+ (tests/checking/tla).
 
 Members of a share group acquire records, producers put out what was made of them and stage the
-acknowledgements in their transactions, markers resolve the votes. A world is plain tuples, and the
+acknowledgements in their transactions, markers resolve them. A world is plain tuples, and the
 steps are exactly those of KIP1289Core.tla, so both have the same number of distinct states.
 """
 
@@ -34,9 +34,9 @@ class Size(NamedTuple):
 
 
 class World(NamedTuple):
-    """Per record (state, holder, voter, committed); per producer (txn, epoch, outs, voted, markers).
+    """Per record (state, holder, staged_by, committed); per producer (txn, epoch, outs, staged, markers).
 
-    `outs` and `voted` are bit sets of records; of the markers on the wire bit 1 is the output's,
+    `outs` and `staged` are bit sets of records; of the markers on the wire bit 1 is the output's,
     bit 2 the share side's.
     """
 
@@ -83,11 +83,11 @@ class Core:
                 free = r
         if free >= 0:
             found += [Act("Acquire", m, NOBODY, free) for m in range(size.members)]
-        for p, (txn, epoch, outs, voted, markers) in enumerate(world.producers):
+        for p, (txn, epoch, outs, staged, markers) in enumerate(world.producers):
             if txn == ONGOING:
                 for m, r in held:
                     found.append(Act("Stage" if outs >> r & 1 else "Send", m, p, r))
-                if outs and outs == voted:
+                if outs and outs == staged:
                     found.append(Act("Commit", NOBODY, p))
                 found.append(Act("Abort", NOBODY, p))
             elif txn == EMPTY:
@@ -133,23 +133,23 @@ class Core:
         return _record(w, a.record, (ACQUIRED, a.member, NOBODY, w.records[a.record][3]))
 
     def _begin(self, w: World, a: Act) -> World:
-        _, epoch, outs, voted, markers = w.producers[a.producer]
-        return _producer(w, a.producer, (ONGOING, epoch, outs, voted, markers))
+        _, epoch, outs, staged, markers = w.producers[a.producer]
+        return _producer(w, a.producer, (ONGOING, epoch, outs, staged, markers))
 
     def _send(self, w: World, a: Act) -> World:
-        txn, epoch, outs, voted, markers = w.producers[a.producer]
-        return _producer(w, a.producer, (txn, epoch, outs | 1 << a.record, voted, markers))
+        txn, epoch, outs, staged, markers = w.producers[a.producer]
+        return _producer(w, a.producer, (txn, epoch, outs | 1 << a.record, staged, markers))
 
     def _stage(self, w: World, a: Act) -> World:
-        txn, epoch, outs, voted, markers = w.producers[a.producer]
+        txn, epoch, outs, staged, markers = w.producers[a.producer]
         w = _record(w, a.record, (PENDING, NOBODY, a.producer, w.records[a.record][3]))
-        return _producer(w, a.producer, (txn, epoch, outs, voted | 1 << a.record, markers))
+        return _producer(w, a.producer, (txn, epoch, outs, staged | 1 << a.record, markers))
 
     def _commit(self, w: World, a: Act) -> World:
         _, epoch, outs, _, _ = w.producers[a.producer]
         records = tuple(
-            (state, holder, voter, committed + (outs >> r & 1))
-            for r, (state, holder, voter, committed) in enumerate(w.records)
+            (state, holder, staged_by, committed + (outs >> r & 1))
+            for r, (state, holder, staged_by, committed) in enumerate(w.records)
         )
         w = World(records, w.producers, w.locks, w.crashes)
         return _producer(w, a.producer, (COMMITTED, epoch + 1, 0, 0, 3))
@@ -158,24 +158,24 @@ class Core:
         return _producer(w, a.producer, (ABORTED, w.producers[a.producer][1] + 1, 0, 0, 3))
 
     def _outmarker(self, w: World, a: Act) -> World:
-        txn, epoch, outs, voted, markers = w.producers[a.producer]
-        return _producer(w, a.producer, (txn, epoch, outs, voted, markers & ~1))
+        txn, epoch, outs, staged, markers = w.producers[a.producer]
+        return _producer(w, a.producer, (txn, epoch, outs, staged, markers & ~1))
 
     def _sharemarker(self, w: World, a: Act) -> World:
-        txn, epoch, outs, voted, markers = w.producers[a.producer]
+        txn, epoch, outs, staged, markers = w.producers[a.producer]
         after = ACKNOWLEDGED if txn == COMMITTED else AVAILABLE
         records = tuple(
             (after, holder, NOBODY, committed)
-            if voter == a.producer
-            else (state, holder, voter, committed)
-            for state, holder, voter, committed in w.records
+            if staged_by == a.producer
+            else (state, holder, staged_by, committed)
+            for state, holder, staged_by, committed in w.records
         )
         w = World(records, w.producers, w.locks, w.crashes)
-        return _producer(w, a.producer, (txn, epoch, outs, voted, markers & ~2))
+        return _producer(w, a.producer, (txn, epoch, outs, staged, markers & ~2))
 
     def _complete(self, w: World, a: Act) -> World:
-        _, epoch, outs, voted, markers = w.producers[a.producer]
-        return _producer(w, a.producer, (EMPTY, epoch, outs, voted, markers))
+        _, epoch, outs, staged, markers = w.producers[a.producer]
+        return _producer(w, a.producer, (EMPTY, epoch, outs, staged, markers))
 
     def _expire(self, w: World, a: Act) -> World:
         w = _record(w, a.record, (AVAILABLE, NOBODY, NOBODY, w.records[a.record][3]))
@@ -186,8 +186,8 @@ class Core:
         records = tuple(
             (AVAILABLE, NOBODY, NOBODY, committed)
             if state == ACQUIRED or (state == PENDING and not durable)
-            else (state, NOBODY, voter, committed)
-            for state, _, voter, committed in w.records
+            else (state, NOBODY, staged_by, committed)
+            for state, _, staged_by, committed in w.records
         )
         return World(records, w.producers, w.locks, w.crashes - 1)
 
@@ -258,10 +258,10 @@ def canonical(world: World) -> World:
         (
             state,
             names.setdefault(holder, len(names) - 1),
-            place[voter] if voter >= 0 else NOBODY,
+            place[staged_by] if staged_by >= 0 else NOBODY,
             committed,
         )
-        for state, holder, voter, committed in world.records
+        for state, holder, staged_by, committed in world.records
     )
     producers = tuple(world.producers[p] for p in likeness)
     return World(records, producers, world.locks, world.crashes)

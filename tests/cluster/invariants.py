@@ -19,7 +19,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
 S = RecordState
-WAITING = ("verifying", "enlisting", "staging", "waiting", "votes", "pending", "leaving")
+WAITING = ("verifying", "enlisting", "staging", "waiting", "acknowledgements", "pending", "leaving")
 UNDECIDED = (
     TransactionState.ONGOING,
     TransactionState.PREPARE_COMMIT,

@@ -34,10 +34,10 @@ def unlike(model: ClusterModel, world: World) -> Iterator[str]:
         if isinstance(role, ShareCoordinator):
             fresh = ShareCoordinator(shard, loading=True)
             read = share_coordinator.on_loaded(fresh, turn.context(broker)).state
-            if (role.states, role.votes) != (read.states, read.votes):
-                yield f"{shard}: {role.states}, {role.votes}; read {read.states}, {read.votes}"
-            if set(role.votes.keys()) != opened:
-                yield f"{shard}: votes {role.votes}, open transactions of {opened}"
+            if (role.states, role.acknowledgements) != (read.states, read.acknowledgements):
+                yield f"{shard}: {role.states}, {role.acknowledgements}; read {read.states}, {read.acknowledgements}"
+            if set(role.acknowledgements.keys()) != opened:
+                yield f"{shard}: transactional acknowledgements {role.acknowledgements}, open transactions of {opened}"
         elif isinstance(role, GroupCoordinator):
             own = GroupCoordinator(shard, loading=True)
             again = group_coordinator.on_loaded(own, turn.context(broker)).state

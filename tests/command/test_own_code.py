@@ -19,7 +19,7 @@ print("loaded")
 
 
 def not_newer(staged: int, marker: int) -> bool:
-    """A marker resolves a vote that is not newer than itself."""
+    """A marker resolves a transactional acknowledgement that is not newer than itself."""
     return staged <= marker
 
 

@@ -187,7 +187,7 @@ def test_chaos_every_broker_crashes_at_every_step_around_prepare_commit() -> Non
 
 
 def test_chaos_as_the_text_has_it_no_run_is_exactly_once() -> None:
-    """A vote is forgotten with the leader of the source; in all other runs no marker fits, and the lock frees it."""
+    """A transactional acknowledgement is forgotten with the leader of the source; in all other runs no marker fits, and the lock frees it."""
     crashes = tuple(chaos.sweep("as-written"))
     assert {crash.outcome for crash in crashes} == {chaos.BROKEN_WORD}
     forgotten = [c for c in crashes if "finds no trace of its acknowledgement" in c.reason]

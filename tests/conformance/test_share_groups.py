@@ -458,7 +458,7 @@ def test_28_a_new_group_begins_at_epoch_one_and_its_first_member_has_two():
 
 
 def stage_record(kind, *, dead_letters=False):
-    """A record that was acquired and staged, with the vote in memory as the draft has it."""
+    """A record that was acquired and staged, with the transactional acknowledgement in memory as the draft has it."""
     group = {"dead_letter_topic": "dlq.g1"} if dead_letters else None
     place = SharePlace(rules="as-written-broadcast", last=0, group=group).load()
     place.fetch("M1", 1)
@@ -472,8 +472,8 @@ def mark(place, pid=9, epoch=0, *, commit=True):
     return place.share.records.get(0)
 
 
-def test_29_a_vote_ends_as_its_marker_says_and_as_no_other_marker_says():
-    """[PR] InFlightStateTxnTest and RecordStateTest: the vote is in memory, as in the draft."""
+def test_29_a_transactional_acknowledgement_ends_as_its_marker_says_and_as_no_other_marker_says():
+    """[PR] InFlightStateTxnTest and RecordStateTest: the transactional acknowledgement is in memory, as in the draft."""
     for kind in (RELEASE, RENEW):
         place = SharePlace(rules="as-written-broadcast").load()
         place.fetch("M1", 1)

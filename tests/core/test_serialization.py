@@ -6,6 +6,7 @@ import pickle
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 import pytest
@@ -59,6 +60,21 @@ def test_true_stays_true_and_an_enum_member_is_no_number() -> None:
     back = deserialize(serialize((True, 1, Shape.ROUND, Box(False))))
     assert [type(item) for item in back] == [bool, int, Shape, Box]
     assert fingerprint(back) == fingerprint((True, 1, Shape.ROUND, Box(False)))
+
+
+class Parcel(Value, frozen=True):
+    STORED_NAME: ClassVar[str] = "Packet"
+
+    content: object
+
+
+def test_a_renamed_class_is_read_from_bytes_with_its_former_name() -> None:
+    data = serialize((Parcel(1), Box(2)))
+    assert b":Packet" in data
+    assert b"Parcel" not in data
+    assert deserialize(data) == (Parcel(1), Box(2))
+    with pytest.raises(NotAValue, match="no value class"):
+        deserialize(data.replace(b":Packet", b":Parcel"))
 
 
 def test_a_part_that_is_kept_elsewhere_is_named_by_its_digest() -> None:

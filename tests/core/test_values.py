@@ -9,7 +9,7 @@ import subprocess
 import sys
 from enum import Enum, IntEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -312,6 +312,17 @@ def test_fingerprints_stay_what_they_were():
     assert fingerprint(Point(1, 2)).hex() == "9f6c120794e1524292f48fbce4d885b7"
     assert fingerprint(table).hex() == "e5d98521bdc01ffeae36d40c86969127"
     assert fingerprint(Log.of([1, "a", role])).hex() == "99074d05d3c24114d6b8fddeaba59d35"
+
+
+def test_a_renamed_class_keeps_the_fingerprints_that_were_made_before():
+    class Location(Value, frozen=True):
+        STORED_NAME: ClassVar[str] = "Point"
+
+        x: int
+        y: int
+
+    assert fingerprint(Location(1, 2)) == fingerprint(Point(1, 2))
+    assert Location.__struct_fields__ == ("x", "y")
 
 
 @given(st.binary(), st.lists(st.binary()))

@@ -14,13 +14,13 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_groups import AcknowledgeType, offsets_of
 from kipviz.records.share_group_state import RecordState, StagedBatch
 
-VOTE = (StagedBatch(100, 101, AcknowledgeType.ACCEPT, 1),)
+ACKNOWLEDGEMENT = (StagedBatch(100, 101, AcknowledgeType.ACCEPT, 1),)
 HELD = ("g1:A:0", "g2:A:0")
 KEY = ("g1", "AAAA", 0)
 # slot, option, what it is asked, what it answers.
 ANSWERS = [
-    ("staged_acks", "share_group_state", (VOTE,), VOTE),
-    ("staged_acks", "memory_only", (VOTE,), ()),
+    ("staged_acks", "share_group_state", (ACKNOWLEDGEMENT,), ACKNOWLEDGEMENT),
+    ("staged_acks", "memory_only", (ACKNOWLEDGEMENT,), ()),
     ("participant", "state_partition_by_key", KEY, ("g1:AAAA:0",)),
     ("participant", "state_partition_by_group", KEY, ("g1",)),
     ("participant", "nowhere", KEY, ()),

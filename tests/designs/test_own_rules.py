@@ -39,7 +39,7 @@ def forget() -> Iterator[None]:
 
 
 def any_marker(staged: int, marker: int) -> bool:
-    """Every marker resolves every vote."""
+    """Every marker resolves every transactional acknowledgement."""
     return True
 
 
@@ -107,12 +107,12 @@ def opens(staged: int, marker: int) -> bool:
 
 
 def same_epoch(staged: int, marker: int) -> bool:
-    """Only a marker with the same epoch resolves a vote."""
+    """Only a marker with the same epoch resolves a transactional acknowledgement."""
     return marker == staged
 
 
 def right(staged: int, marker: int) -> bool:
-    """A vote is resolved by its own epoch, or one up to the limit."""
+    """A transactional acknowledgement is resolved by its own epoch, or one up to the limit."""
     return min({staged, marker}) == staged and marker <= LIMIT and Errors.NONE.value == 0
 
 
@@ -155,7 +155,7 @@ def test_a_search_goes_by_the_rule_and_names_it() -> None:
     run = runs.play("kip-1289-share-commit", mine)
     assert run.design.name == "any-marker"
     assert run.design.title == "any-marker: your own marker_epoch=any_marker"
-    assert "Every marker resolves every vote." in run.design.sentence
+    assert "Every marker resolves every transactional acknowledgement." in run.design.sentence
     assert "repaired" not in run.design.title + run.design.sentence
 
 
@@ -177,7 +177,10 @@ def test_a_rule_equal_to_an_option_of_the_slot_has_its_verdict() -> None:
 def test_a_design_of_ones_own_can_be_changed_further() -> None:
     mine = kipviz.propose("any-marker", "repaired", marker_epoch=any_marker)
     further = design(f"{mine}+lock_expiry=back_to_available")
-    assert further.option("marker_epoch").sentence == "Every marker resolves every vote."
+    assert (
+        further.option("marker_epoch").sentence
+        == "Every marker resolves every transactional acknowledgement."
+    )
     assert further.but(marker_epoch="equal").own == ()
 
 

@@ -95,7 +95,9 @@ def test_a_staged_batch_is_read_back_with_its_producer(name: str) -> None:
     assert batch.get("StagedDeliveryState") == (2 if name == "late" else None)
 
 
-def test_an_answer_to_a_read_carries_the_staged_batch_and_no_list_of_votes() -> None:
+def test_an_answer_to_a_read_carries_the_staged_batch_and_no_list_of_transactional_acknowledgements() -> (
+    None
+):
     of = iteration("late")
     answer = ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 1, 100, (PENDING,)),))
     schema, version = schema_of(ReadShareGroupStateResponse, of)
@@ -105,7 +107,9 @@ def test_an_answer_to_a_read_carries_the_staged_batch_and_no_list_of_votes() -> 
     assert "PendingVotes" not in result
 
 
-def test_in_the_models_own_schema_a_batch_without_a_vote_has_kafkas_bytes() -> None:
+def test_in_the_models_own_schema_a_batch_without_a_transactional_acknowledgement_has_kafkas_bytes() -> (
+    None
+):
     acknowledged = PENDING.but(
         state=RecordState.ACKNOWLEDGED,
         **dict.fromkeys(
@@ -114,8 +118,8 @@ def test_in_the_models_own_schema_a_batch_without_a_vote_has_kafkas_bytes() -> N
         ),
     )
     plain = WRITE.but(partitions=(WRITE.only.but(batches=(acknowledged,)),))
-    with_vote = bytes_of(WRITE, AROUND)
-    assert len(bytes_of(plain, AROUND).data) < len(with_vote.data)
+    with_acknowledgement = bytes_of(WRITE, AROUND)
+    assert len(bytes_of(plain, AROUND).data) < len(with_acknowledgement.data)
 
 
 def test_an_iteration_that_there_is_not_is_answered_with_those_that_there_are() -> None:

@@ -304,19 +304,19 @@ def test_a_topic_without_an_id_gets_the_id_of_zeros() -> None:
     assert topic["Partitions"][0]["Partition"] == 3
 
 
-def test_open_votes_stand_behind_a_tag_that_kafkas_reader_skips() -> None:
+def test_open_transactional_acknowledgements_stand_behind_a_tag_that_kafkas_reader_skips() -> None:
     state = StateBatch(100, 100, RecordState.AVAILABLE, 1)
-    vote = PendingBatch(9, 1, StagedBatch(101, 101, AcknowledgeType.ACCEPT, 1))
+    acknowledgement = PendingBatch(9, 1, StagedBatch(101, 101, AcknowledgeType.ACCEPT, 1))
     key = f"g:with:colons:{TOPIC_ID}:4"
     message = ReadShareGroupStateResponse(
-        (ReadStateResult(Errors.NONE, key, 2, 100, (state,), (vote,)),)
+        (ReadStateResult(Errors.NONE, key, 2, 100, (state,), (acknowledgement,)),)
     )
     (partition,) = body(message)["Results"][0]["Partitions"]
     assert partition["Partition"] == 4
     assert partition["PendingVotes"][0]["ProducerId"] == 9
     assert partition["PendingVotes"][0]["StagedBatches"][0]["FirstOffset"] == 101
 
-    without_votes = message.but(results=(message.only.but(pending=()),))
+    without_acknowledgements = message.but(results=(message.only.but(pending=()),))
     schema = KINDS[ReadShareGroupStateResponse].schema
     written = encode(schema, 0, body(message)).data
     found, _ = decode(without_drafts(schema), 0, written)
@@ -324,7 +324,7 @@ def test_open_votes_stand_behind_a_tag_that_kafkas_reader_skips() -> None:
     assert partition["StateBatches"][0]["DeliveryState"] == 0
     assert set(partition) - {f.name for f in schema.fields[0].fields[1].fields} == {"#0"}
     assert encode(without_drafts(schema), 0, found).data == written
-    assert "#0" not in body(without_votes)["Results"][0]["Partitions"][0]
+    assert "#0" not in body(without_acknowledgements)["Results"][0]["Partitions"][0]
 
 
 def without_drafts(schema: Schema) -> Schema:
@@ -336,7 +336,7 @@ def without_drafts(schema: Schema) -> Schema:
     return schema.but(fields=keep_shipped(schema.fields))
 
 
-# -- batches -----------------------------------------------------------------------------------------
+# -- batches ---------------------------------------------------------------------------------------
 
 
 def test_a_batch_is_one_that_another_reader_takes() -> None:
@@ -441,7 +441,7 @@ def test_the_sizes_inside_a_batch_add_up() -> None:
     assert size["RecordBatch.Record[].value"] == 302
 
 
-# -- what is refused ---------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 
 def test_a_message_that_is_cut_off_anywhere_names_field_and_byte() -> None:

@@ -73,14 +73,19 @@ HOLDING: dict[str, tuple[Event, ...]] = {
         marker("COMMIT"),
         moves(ACKNOWLEDGED),
     ),
-    "a new leader holds the vote": (*SENT, drop_event(), COMMITS, load_event(100)),
-    "a new leader holds the vote before the decision": (
+    "a new leader holds the transactional acknowledgement": (
+        *SENT,
+        drop_event(),
+        COMMITS,
+        load_event(100),
+    ),
+    "a new leader holds the transactional acknowledgement before the decision": (
         *SENT,
         drop_event(),
         load_event(100),
         COMMITS,
     ),
-    "a lock ran out in a memory that is gone, and the new leader holds the vote": (
+    "a lock ran out in a memory that is gone, and the new leader holds the transactional acknowledgement": (
         *SENT,
         moves(AVAILABLE),
         drop_event(),
@@ -89,7 +94,7 @@ HOLDING: dict[str, tuple[Event, ...]] = {
     ),
     "a new leader starts behind the record": (*SENT, COMMITS, load_event(start=101)),
     "another partition is loaded": (*SENT, COMMITS, load_event(partition="src-1")),
-    "a leader without the vote, but the transaction aborts": (
+    "a leader without the transactional acknowledgement, but the transaction aborts": (
         *SENT,
         drop_event(),
         load_event(),

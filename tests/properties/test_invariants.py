@@ -115,7 +115,7 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
         "start offset only advances",
         (start_at(100), TAKEN, start_at(101)),
     ),
-    "a start offset past a vote that no log had": (
+    "a start offset past a transactional acknowledgement that no log had": (
         "start offset only advances",
         (
             start_at(100),
@@ -127,7 +127,7 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
             start_at(101),
         ),
     ),
-    "a start offset past a vote that is aborted": (
+    "a start offset past a transactional acknowledgement that is aborted": (
         "start offset only advances",
         (
             start_at(100),
@@ -139,11 +139,11 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
             start_at(101),
         ),
     ),
-    "a promised vote that a new leader has not": (
+    "a promised transactional acknowledgement that a new leader has not": (
         "vote survives",
         (TAKEN, *STAGED, drop_event(), load_event()),
     ),
-    "a vote that a reset takes while it is undecided": (
+    "a transactional acknowledgement that a reset takes while it is undecided": (
         "vote survives",
         (TAKEN, *STAGED, RESET, drop_event(), load_event()),
     ),
@@ -187,7 +187,7 @@ HOLDING: dict[str, tuple[Event, ...]] = {
         moves(S.ACQUIRED, S.TX_PENDING),
         moves(S.TX_PENDING, S.ACQUIRED),
     ),
-    "a new leader that holds the vote": (
+    "a new leader that holds the transactional acknowledgement": (
         TAKEN,
         *STAGED,
         drop_event(),
@@ -195,7 +195,7 @@ HOLDING: dict[str, tuple[Event, ...]] = {
         COMMITS,
         DONE,
     ),
-    "a new leader without a vote that was aborted": (
+    "a new leader without a transactional acknowledgement that was aborted": (
         TAKEN,
         *STAGED,
         ABORTS,
@@ -207,7 +207,7 @@ HOLDING: dict[str, tuple[Event, ...]] = {
         moves(S.ACQUIRED, S.AVAILABLE),
         moves(S.AVAILABLE, S.ACQUIRED, member="M2"),
     ),
-    "a vote that was durable before its producer heard of it, and a new leader": (
+    "a transactional acknowledgement that was durable before its producer heard of it, and a new leader": (
         start_at(100),
         TAKEN,
         moves(S.ACQUIRED, S.TX_PENDING),
@@ -312,8 +312,8 @@ def test_what_a_dropped_leader_has_yet_to_write_was_promised_to_nobody() -> None
             logs=Table.of(), roles=roles, image=WORLD.image, budget=WORLD.budget
         )
         facts = after((TAKEN, *STAGED), world)
-        assert (len(facts.staging), len(facts.votes)) == (1, 0)
-    assert len(after((TAKEN, *STAGED)).votes) == 1
+        assert (len(facts.staging), len(facts.acknowledgements)) == (1, 0)
+    assert len(after((TAKEN, *STAGED)).acknowledgements) == 1
 
 
 def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_invariant() -> None:
@@ -441,7 +441,7 @@ def test_a_lock_that_runs_on_breaks_the_invariants_it_should() -> None:
     assert missing == set()
 
 
-def test_votes_in_memory_do_not_survive() -> None:
+def test_transactional_acknowledgements_in_memory_do_not_survive() -> None:
     assert "vote survives" in broken_by("repaired+staged_acks=memory_only", range(5, 6))
 
 
@@ -466,9 +466,9 @@ def test_runs_of_a_sweep_that_were_false_alarms_keep_every_invariant(
     assert broken_in(Task(story, under, "hostile", seed)) == {}
 
 
-def test_a_record_that_is_not_staged_leaves_no_vote_alone_though_one_is_known_of_it():
+def test_a_record_that_is_not_staged_leaves_no_transactional_acknowledgement_alone_though_one_is_known_of_it():
     name = ShareRecord("g1", "src-0", 100)
-    facts = Facts().but(votes=Table.of({name: (9, 0)}))
+    facts = Facts().but(acknowledgements=Table.of({name: (9, 0)}))
     (invariant,) = (each for each in INVARIANTS if each.name == "staged waits")
     assert invariant.breaks(facts, moves(S.TX_PENDING, S.AVAILABLE), WORLD).startswith(name)
     assert invariant.breaks(facts, moves(S.AVAILABLE, S.ACQUIRED), WORLD) == ""
@@ -477,17 +477,19 @@ def test_a_record_that_is_not_staged_leaves_no_vote_alone_though_one_is_known_of
     assert invariant.breaks(done, moves(S.TX_PENDING, S.AVAILABLE), WORLD) == ""
 
 
-def test_a_reset_takes_back_the_decided_votes_of_its_own_partition_and_group_alone():
-    voted = {
+def test_a_reset_takes_back_the_decided_transactional_acknowledgements_of_its_own_partition_and_group_alone():
+    staged = {
         ShareRecord("g1", "src-0", 100): (9, 0),
         ShareRecord("g1", "src-0", 101): (9, 1),
         ShareRecord("g1", "src-1", 100): (9, 0),
         ShareRecord("g2", "src-0", 100): (9, 0),
     }
     facts = Facts().but(decided=Table.of({(9, 0): "commit"}))
-    left = forget_decided(facts, Table.of(voted), "g1", "src-0")
+    left = forget_decided(facts, Table.of(staged), "g1", "src-0")
     assert dict(left.items()) == {
-        name: vote for name, vote in voted.items() if name != ShareRecord("g1", "src-0", 100)
+        name: acknowledgement
+        for name, acknowledgement in staged.items()
+        if name != ShareRecord("g1", "src-0", 100)
     }
 
 
@@ -512,7 +514,7 @@ def test_a_reset_takes_back_the_decided_votes_of_its_own_partition_and_group_alo
 )
 def test_a_new_leader_answers_for_its_own_partition_and_group_alone(held, broken, left) -> None:
     """SharePartition.maybeInitialize reads the state of one key."""
-    votes = Table.of(
+    acknowledgements = Table.of(
         dict.fromkeys(
             (
                 ShareRecord("g1", "src-0", 100),
@@ -522,10 +524,10 @@ def test_a_new_leader_answers_for_its_own_partition_and_group_alone(held, broken
             (9, 0),
         )
     )
-    before = ANY.initial(WORLD).but(votes=votes)
+    before = ANY.initial(WORLD).but(acknowledgements=acknowledgements)
     facts = ANY.observe(before, None, Outcome(WORLD, (load_event(*held),)))
     assert tuple(facts.broken) == broken
-    assert set(facts.votes.keys()) == left
+    assert set(facts.acknowledgements.keys()) == left
 
 
 @pytest.mark.parametrize(("kept", "epochs"), [(-1, {12: 5}), (0, {0: 3}), (9, {9: 3})])

@@ -20,8 +20,8 @@ from kipviz.scenarios.library import LIBRARY, searched_scenario
 from kipviz.studies.review_findings.kip_1289_findings import FINDINGS as REVIEW
 from tests.properties.hostile import MISUSED, broken_in, each_once, playable, staging_stories
 
-# A marker that reaches every vote on its broker does not reach one whose state is kept on another
-# broker: an ABORT passes it by, and the COMMIT of the next transaction acknowledges it. Where a vote
+# A marker that reaches every transactional acknowledgement on its broker does not reach one whose state is kept on another
+# broker: an ABORT passes it by, and the COMMIT of the next transaction acknowledges it. Where a transactional acknowledgement
 # is lost the record comes again, and a database that already runs it gets it twice.
 IN_MEMORY = {
     "atomic",
@@ -35,7 +35,7 @@ UNMARKED = {"complete means closed", STUCK}
 # What each finding of the review may break besides the property that its own run breaks; one that
 # breaks an expectation, or only wastes work, breaks nothing here.
 OF_THE_REVIEW: dict[str, set[str]] = {
-    # Nobody asks the coordinator about a write of share state, so the vote of a fenced producer is written, too.
+    # Nobody asks the coordinator about a write of share state, so the transactional acknowledgement of a fenced producer is written, too.
     "A": UNMARKED | {"fenced producer cannot write"},
     "B": IN_MEMORY,
     "C": UNMARKED,
@@ -52,7 +52,7 @@ OF_THE_REVIEW: dict[str, set[str]] = {
     "X15": {STUCK},
     "X24": {"atomic"},
     "X25": {"atomic"},
-    # As D, but for the member that the record goes back to. Where its vote is committed, a new leader begins behind it.
+    # As D, but for the member that the record goes back to. Where its transactional acknowledgement is committed, a new leader begins behind it.
     "X32": {
         "atomic",
         "committed stays",
@@ -69,7 +69,7 @@ OF_OTHER_DRAFTS: dict[str, set[str]] = {
     "B19": {"atomic", "batch stays in its transaction"},
     "KIP-1310": {"atomic"},
     "KIP-1309": {"one outcome", "stores agree", "prepared transactions have one outcome"},
-    # A vote that is written after the marker of its transaction (draft implementation, late stage).
+    # A transactional acknowledgement that is written after the marker of its transaction (draft implementation, late stage).
     "as implemented": {"no stuck transactions or records"},
 }
 # What KIP-890 was made for: part 2 where an epoch lasts for many transactions, part 1 where nobody

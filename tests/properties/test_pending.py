@@ -106,8 +106,10 @@ def test_forgetting_a_share_partition_forgets_its_records_and_nothing_else() -> 
     )
 
 
-def with_votes(*offsets: int, group: str = "g1", partition: str = "src-0") -> SimpleNamespace:
-    """A world whose share-partition leader holds votes for some records, and another record.
+def with_acknowledgements(
+    *offsets: int, group: str = "g1", partition: str = "src-0"
+) -> SimpleNamespace:
+    """A world whose share-partition leader holds transactional acknowledgements for some records, and another record.
 
     It leads a share-partition of another topic, too, which comes first.
     """
@@ -121,29 +123,35 @@ def with_votes(*offsets: int, group: str = "g1", partition: str = "src-0") -> Si
     )
 
 
-def test_a_new_leader_takes_over_the_votes_that_it_finds() -> None:
+def test_a_new_leader_takes_over_the_transactional_acknowledgements_that_it_finds() -> None:
     history = (moves(RecordState.TX_PENDING), load_event(100, 101))
-    found = findings(NothingPending(), *history, world=with_votes(100, 101))
+    found = findings(NothingPending(), *history, world=with_acknowledgements(100, 101))
     assert found[-1].reason == "record src-0@100 is TX_PENDING, record src-0@101 is TX_PENDING"
 
 
-def test_a_vote_that_a_new_leader_does_not_find_is_pending_no_more() -> None:
+def test_a_transactional_acknowledgement_that_a_new_leader_does_not_find_is_pending_no_more() -> (
+    None
+):
     history = (moves(RecordState.TX_PENDING), load_event())
-    assert findings(NothingPending(), *history, world=with_votes())[-1] == Finding(HOLDS)
+    assert findings(NothingPending(), *history, world=with_acknowledgements())[-1] == Finding(HOLDS)
 
 
-def test_a_new_leader_of_one_group_does_not_take_over_the_votes_of_another() -> None:
-    assert findings(NothingPending(), load_event(), world=with_votes(100, group="g2"))[
+def test_a_new_leader_of_one_group_does_not_take_over_the_transactional_acknowledgements_of_another() -> (
+    None
+):
+    assert findings(NothingPending(), load_event(), world=with_acknowledgements(100, group="g2"))[
         -1
     ] == Finding(HOLDS)
 
 
-def test_a_new_leader_of_one_partition_does_not_take_over_the_votes_of_another() -> None:
-    there = with_votes(100, partition="src-1")
+def test_a_new_leader_of_one_partition_does_not_take_over_the_transactional_acknowledgements_of_another() -> (
+    None
+):
+    there = with_acknowledgements(100, partition="src-1")
     assert findings(NothingPending(), load_event(), world=there)[-1] == Finding(HOLDS)
 
 
-# -- the last stable offset of a log, and a database --------------------------------------------------
+# -- the last stable offset of a log, and a database -----------------------------------------------
 
 
 def test_a_log_is_due_as_long_as_a_transaction_is_open_in_it() -> None:
@@ -181,10 +189,10 @@ def test_a_record_is_due_where_somebody_holds_it_as_staged() -> None:
     """What no leader holds as staged is nobody's, and what is not a record stays due."""
     due = {ShareRecord("g1", "src-0", offset): True for offset in (99, 100, 101)}
     state = Open(records=Table.of(due), transactions=Table.of({"my-txn": TransactionState.ONGOING}))
-    left = without_former_leaders(state, with_votes(100))
+    left = without_former_leaders(state, with_acknowledgements(100))
     assert left == state.but(records=Table.of({ShareRecord("g1", "src-0", 100): True}))
-    assert without_former_leaders(left, with_votes(100)) is left
-    assert without_former_leaders(left, with_votes()) == state.but(records=Table.of())
+    assert without_former_leaders(left, with_acknowledgements(100)) is left
+    assert without_former_leaders(left, with_acknowledgements()) == state.but(records=Table.of())
 
 
 def test_without_a_staged_record_no_leader_is_asked() -> None:

@@ -58,12 +58,12 @@ def leading(partition: str = "src-0", group: str = "g1", **parts: Any) -> ShareP
 
 
 def list_promised(where: Any) -> set[str]:
-    """The votes after a producer was told that what it staged in src-0 is staged."""
+    """The transactional acknowledgements after a producer was told that what it staged in src-0 is staged."""
     staging = dict.fromkeys((MINE, OTHER_OFFSET, OTHERS), (9, 0))
     facts = after(Facts(staging=Table.of(staging)), TOLD, where)
-    assert {*facts.staging, *facts.votes} == set(staging)
-    assert len(facts.staging) + len(facts.votes) == len(staging)
-    return set(facts.votes)
+    assert {*facts.staging, *facts.acknowledgements} == set(staging)
+    assert len(facts.staging) + len(facts.acknowledgements) == len(staging)
+    return set(facts.acknowledgements)
 
 
 def test_a_producer_is_promised_what_it_staged_in_the_partition_of_the_response() -> None:
@@ -106,12 +106,12 @@ def test_of_a_topic_that_is_gone_nothing_is_remembered_and_of_others_everything(
     facts = Facts(
         owners=Table.of(dict.fromkeys(places, "M1")),
         staging=Table.of(dict.fromkeys(places, (9, 0))),
-        votes=Table.of(dict.fromkeys(places, (9, 0))),
+        acknowledgements=Table.of(dict.fromkeys(places, (9, 0))),
         outcomes=Table.of(dict.fromkeys(places, "commit")),
         done=Table.of(dict.fromkeys(places, True)),
     )
     left = after(facts, gone)
-    for table in (left.owners, left.staging, left.votes, left.outcomes, left.done):
+    for table in (left.owners, left.staging, left.acknowledgements, left.outcomes, left.done):
         assert list(table) == [kept]
 
 

@@ -66,7 +66,7 @@ def test_batches_are_joined_as_kafka_joins_them(stored, new, start, result):
 
 
 def test_a_state_5_kept_in_the_join_could_never_be_decided():
-    """Finding X15: that is why votes are kept apart and decisions overwrite."""
+    """Finding X15: that is why transactional acknowledgements are kept apart and decisions overwrite."""
     staged = (batch(0, 0, RecordState.TX_PENDING, 1),)
     assert merge(staged, (batch(0, 0, ACK, 1),), -1) == staged
     assert replace(staged, (batch(0, 0, ACK, 1),), -1) == (batch(0, 0, ACK, 1),)

@@ -17,7 +17,7 @@ PENDING = StateBatch(100, 100, S.TX_PENDING, 1, 9, 0, 1)
 
 
 @pytest.mark.parametrize("outcome", [S.AVAILABLE, S.ACKNOWLEDGED, S.ARCHIVED])
-def test_by_number_an_outcome_of_the_same_delivery_does_not_replace_a_vote(
+def test_by_number_an_outcome_of_the_same_delivery_does_not_replace_a_transactional_acknowledgement(
     outcome: RecordState,
 ) -> None:
     written = StateBatch(100, 100, outcome, 1)
@@ -25,7 +25,9 @@ def test_by_number_an_outcome_of_the_same_delivery_does_not_replace_a_vote(
     assert merge((PENDING,), (written,), 100, rank_with_pending_last) == (written,)
 
 
-def test_by_number_a_late_vote_replaces_an_abort_of_the_same_delivery() -> None:
+def test_by_number_a_late_transactional_acknowledgement_replaces_an_abort_of_the_same_delivery() -> (
+    None
+):
     free = StateBatch(100, 100, S.AVAILABLE, 1)
     assert merge((free,), (PENDING,), 100, rank_by_number) == (PENDING,)
     assert merge((free,), (PENDING,), 100, rank_with_pending_last) == (free,)

@@ -1,4 +1,4 @@
-"""A share coordinator that tells the leader of the source what became of its votes (study B2)."""
+"""A share coordinator that tells the leader of the source what became of its transactional acknowledgements (study B2)."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
     "kip-1289-streams-topology": (FINE, OPEN, FINE, LATE, LATE, LATE, FINE),
     "kip-1289-atomic-dead-letter": (FINE, STUCK, FINE, LATE, LATE, LATE, IMPOSSIBLE),
     "kip-1289-rolling": (FINE, STUCK, FINE, LATE, LATE, LATE, FINE),
-    # An old binary does not read a vote, whatever the new one makes of it.
+    # An old binary does not read a transactional acknowledgement, whatever the new one makes of it.
     "kip-1289-binary-downgrade": (LOST, LOST, LOST, LOST, LOST, LOST, IMPOSSIBLE),
     # At the level that is finalized, 2, none of them stages.
     "kip-1289-small-level-taken": (FINE, FINE, FINE, FINE, FINE, FINE, FINE),

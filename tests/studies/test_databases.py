@@ -60,7 +60,7 @@ def test_no_crash_at_any_step_tears_the_three_apart(counted: Any, schedule: str)
         (IN_MEMORY_WORDS, HASTY, 17, 0),
     ],
 )
-def test_what_it_takes_is_a_vote_that_is_answered_before_and_outlives_a_process(
+def test_what_it_takes_is_a_transactional_acknowledgement_that_is_answered_before_and_outlives_a_process(
     counted: Any, rival: str, schedule: str, broken: int, stuck: int
 ) -> None:
     crashes, kept, *bad, first = counted[rival, schedule]
@@ -69,7 +69,9 @@ def test_what_it_takes_is_a_vote_that_is_answered_before_and_outlives_a_process(
     assert bool(first) is bool(broken + stuck)
 
 
-def test_without_any_crash_a_vote_that_is_not_waited_for_leaves_a_transaction_for_ever() -> None:
+def test_without_any_crash_a_transactional_acknowledgement_that_is_not_waited_for_leaves_a_transaction_for_ever() -> (
+    None
+):
     """A lock that runs out is enough: a two-phase commit has no time limit, and its owner is dead."""
     asked = tuple(property_named(name) for name in PROPERTY_NAMES)
     words = {}
@@ -81,7 +83,9 @@ def test_without_any_crash_a_vote_that_is_not_waited_for_leaves_a_transaction_fo
     assert words[FLUSHES] == ["holds", "holds", "breaks after 23"]
 
 
-def test_who_decides_before_the_vote_commits_the_output_of_a_record_that_is_free() -> None:
+def test_who_decides_before_the_transactional_acknowledgement_commits_the_output_of_a_record_that_is_free() -> (
+    None
+):
     trace, _ = play_once("kip-1289-database-too-early", FLUSHES)
     found = PROPERTIES[0].finding(trace.observations[0])
     assert found.status == BROKEN

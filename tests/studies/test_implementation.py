@@ -89,7 +89,9 @@ def test_what_breaks_first_is_pinned(scenario: str, design: str, faults: str, br
 
 
 @pytest.mark.thorough
-def test_one_decision_mends_the_late_iteration_and_it_is_the_form_of_the_vote() -> None:
+def test_one_decision_mends_the_late_iteration_and_it_is_the_form_of_the_transactional_acknowledgement() -> (
+    None
+):
     found = repair(Case(APART, LATE, "time_out=1"))
     assert found.slots == ("vote_form",)
     assert found.words.startswith("vote_form (a smallest one: no break in any interleaving, ")

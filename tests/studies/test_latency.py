@@ -66,7 +66,9 @@ def test_an_abort_that_leaves_the_record_held_keeps_it_until_its_lock_runs_out()
     assert other["timers that expired until then"] == "the lock of src-0@100 expires"
 
 
-def test_a_crash_keeps_a_durable_vote_for_the_transaction_timeout_and_a_restart_frees_it() -> None:
+def test_a_crash_keeps_a_durable_transactional_acknowledgement_for_the_transaction_timeout_and_a_restart_frees_it() -> (
+    None
+):
     row = by_label(latency.redelivery())["share group, KIP-1289 repaired"]
     assert row["after a crash: another member"].startswith("60.0")
     assert row["timers that expired before that last one"] == "my-txn times out"

@@ -144,7 +144,7 @@ def test_what_a_choice_of_kip_1310_breaks_the_repaired_design_keeps(each: Findin
 @pytest.mark.parametrize(
     ("name", "design", "scenario"),
     [
-        # Kafka commits after the database has voted last, or what is prepared is kept.
+        # Kafka commits after the database has prepared last, or what is prepared is kept.
         ("1310-I", "repaired", "kip-1310-small-swapped"),
         ("1310-J", "repaired", "kip-1310-small-keeps"),
         # The path of the second draft, what the middle version says, and what was released.

@@ -53,9 +53,9 @@ def test_a_session_costs_a_thread_and_saves_no_request_between_brokers() -> None
             continue
         assert [b - a for a, b in zip(of_today[:2], of_draft[:2], strict=True)] == [1, 1]
         assert of_today[4:] == of_draft[4:]
-        votes = today[0] == "share"
-        assert of_draft[2] - of_today[2] == (-1 if votes else 0)
-        assert of_draft[3] - of_today[3] == (0 if votes else 1)
+        stages = today[0] == "share"
+        assert of_draft[2] - of_today[2] == (-1 if stages else 0)
+        assert of_draft[3] - of_today[3] == (0 if stages else 1)
 
 
 def test_ids_grow_with_the_consumers_or_with_the_processes() -> None:

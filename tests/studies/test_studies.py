@@ -74,7 +74,7 @@ def test_a_searched_study_answers_as_pinned(name: str) -> None:
 
 
 @pytest.mark.thorough
-def test_a_vote_in_memory_only_does_not_outlive_a_leader() -> None:
+def test_a_transactional_acknowledgement_in_memory_only_does_not_outlive_a_leader() -> None:
     asked = study("B9")
     only_memory = Study(
         **{f: getattr(asked, f) for f in asked.__struct_fields__} | {"rivals": asked.rivals[:1]}
@@ -259,8 +259,10 @@ def test_a_study_that_is_stopped_has_no_second_table() -> None:
     assert answer(study("B8"), progress=lambda *_: False).times is None
 
 
-def test_a_marker_that_misses_the_vote_never_frees_the_record_however_far_it_goes() -> None:
-    """B2: the share coordinator gets the marker, and the leader asks it: the vote's way has a length."""
+def test_a_marker_that_misses_the_transactional_acknowledgement_never_frees_the_record_however_far_it_goes() -> (
+    None
+):
+    """B2: the share coordinator gets the marker, and the leader asks it: the transactional acknowledgement's way has a length."""
     found = answer(study("B2").but(rivals=study("B2").rivals[:1]))
     assert found.times is not None
     broadcast, of_the_group, coordinator, tells = found.times[1]

@@ -18,14 +18,16 @@ from kipviz.studies.timed.time_limits import (
 )
 
 
-def test_a_vote_that_can_be_taken_back_asks_for_a_lock_that_outlasts_work_and_look_up() -> None:
+def test_a_transactional_acknowledgement_that_can_be_taken_back_asks_for_a_lock_that_outlasts_work_and_look_up() -> (
+    None
+):
     found = shortest(TAKES_BACK, 60_000, 5_000)
     assert found.lock == predict_lock(TAKES_BACK, 60_000, 5_000) == 15_000
     assert found.commits
     assert verdict(TAKES_BACK, found.lock - STEP_MS, 60_000, 5_000) == (False, True)
 
 
-def test_a_pinned_vote_asks_for_nothing() -> None:
+def test_a_pinned_transactional_acknowledgement_asks_for_nothing() -> None:
     found = shortest(PINNED, 60_000, 20_000)
     assert (found.lock, found.commits) == (predict_lock(PINNED, 60_000, 20_000), True)
 

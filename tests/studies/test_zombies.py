@@ -22,7 +22,7 @@ TWICE = "has 2 committed outputs: it is duplicated"
         (SHARE, "repaired+lock_expiry=back_to_available", True),
     ],
 )
-def test_it_takes_both_halves_of_kip_447_and_a_pinned_vote(
+def test_it_takes_both_halves_of_kip_447_and_a_pinned_transactional_acknowledgement(
     scenario: str, design: str, harmful: bool
 ) -> None:
     found = pauses(scenario, design)

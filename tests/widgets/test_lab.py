@@ -199,7 +199,9 @@ def test_a_branch_that_does_not_come_to_rest_stops_at_its_bound(
 # -- two designs -------------------------------------------------------------------------------
 
 
-def test_finding_i_differs_first_where_the_repaired_design_resolves_the_vote() -> None:
+def test_finding_i_differs_first_where_the_repaired_design_resolves_the_transactional_acknowledgement() -> (
+    None
+):
     both = compare(SHARE, "repaired", "finding-I").payload
     found = both["differences"][0]
     left, right = both["pairs"][found["at"]]

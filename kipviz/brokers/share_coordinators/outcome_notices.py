@@ -54,8 +54,8 @@ def news(before: ShareCoordinator, after: ShareCoordinator, on: Context) -> tupl
 def _make_notices(me: ShareCoordinator, before: ShareCoordinator, on: Context) -> Iterator[Request]:
     for key, state in me.states.items():
         known = before.states.get(key)
-        pending = me.pending_votes(key)
-        if known == state and pending == before.pending_votes(key):
+        pending = me.pending_acknowledgements(key)
+        if known == state and pending == before.pending_acknowledgements(key):
             continue
         broker = on.image.leader_of(partition_of(key, on))
         if broker == NOBODY:

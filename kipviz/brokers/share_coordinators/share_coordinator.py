@@ -35,7 +35,7 @@ from kipviz.brokers.share_coordinators.share_state import (
     NO_EPOCH,
     ShareCoordinator,
     ShareState,
-    Vote,
+    TransactionalAcknowledgement,
 )
 from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
@@ -85,7 +85,7 @@ def on_read(
     if state is None or error_of(checks) is not Errors.NONE:
         refused = ReadShareGroupStateResponse((ReadStateResult(error_of(checks), asked.key),))
         return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
-    pending = me.pending_votes(asked.key)
+    pending = me.pending_acknowledgements(asked.key)
     read = ReadStateResult(
         Errors.NONE, asked.key, state.state_epoch, state.start_offset, state.batches, pending
     )
@@ -301,7 +301,7 @@ def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoord
             me = _replay_update(me, record, rules)
         else:
             assert isinstance(record, ShareStagedRecord), record
-            me = _replay_vote(me, record, batch)
+            me = _replay_acknowledgement(me, record, batch)
     return me
 
 
@@ -312,11 +312,15 @@ def _reset(
     known = me.states.get(key)
     if known is None or known.state_epoch == state_epoch or rules.reset_while_pending(True)[1]:
         return me
-    votes = me.votes
-    for producer_id, pending in me.votes.items():
-        left = tuple(vote for vote in pending if vote.key != key)
-        votes = votes.set(producer_id, left) if left else votes.without(producer_id)
-    return me.but(votes=votes)
+    acknowledgements = me.acknowledgements
+    for producer_id, pending in me.acknowledgements.items():
+        left = tuple(acknowledgement for acknowledgement in pending if acknowledgement.key != key)
+        acknowledgements = (
+            acknowledgements.set(producer_id, left)
+            if left
+            else acknowledgements.without(producer_id)
+        )
+    return me.but(acknowledgements=acknowledgements)
 
 
 def on_loaded(me: ShareCoordinator, on: Context) -> Effects[ShareCoordinator]:
@@ -327,12 +331,12 @@ def on_loaded(me: ShareCoordinator, on: Context) -> Effects[ShareCoordinator]:
     """
     stages = on.image.release_of(on.broker).stages
     for batch in on.log(me.shard).batches:
-        known = batch if stages else _without_votes(batch)
+        known = batch if stages else _without_acknowledgements(batch)
         me = replay(me, known, on.rules)
     return Effects(me.but(loading=False))
 
 
-def _without_votes(batch: Batch) -> Batch:
+def _without_acknowledgements(batch: Batch) -> Batch:
     return batch.but(
         records=tuple(r for r in batch.records if not isinstance(r, ShareStagedRecord))
     )
@@ -356,50 +360,71 @@ def _replay_update(
     return me.but(states=me.states.set(record.key, state))
 
 
-def _replay_vote(me: ShareCoordinator, record: ShareStagedRecord, batch: Batch) -> ShareCoordinator:
+def _replay_acknowledgement(
+    me: ShareCoordinator, record: ShareStagedRecord, batch: Batch
+) -> ShareCoordinator:
     """Store a transactional acknowledgement apart from the state until it is decided.
 
     Its start offset takes effect at once.
     """
-    votes = me.votes.get(batch.producer_id, ())
-    vote = Vote(record.key, batch.producer_epoch, record.staged, record.archiving)
+    acknowledgements = me.acknowledgements.get(batch.producer_id, ())
+    acknowledgement = TransactionalAcknowledgement(
+        record.key, batch.producer_epoch, record.staged, record.archiving
+    )
     state = me.states.get(record.key)
     if state is not None and record.start_offset > state.start_offset:
         start = record.start_offset
         state = state.but(start_offset=start, batches=clip(state.batches, start))
         me = me.but(states=me.states.set(record.key, state))
-    return me.but(votes=me.votes.set(batch.producer_id, (*votes, vote)))
+    return me.but(
+        acknowledgements=me.acknowledgements.set(
+            batch.producer_id, (*acknowledgements, acknowledgement)
+        )
+    )
 
 
 def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoordinator:
-    votes = me.votes.get(batch.producer_id, ())
-    kept = tuple(v for v in votes if not rules.marker_epoch(v.producer_epoch, batch.producer_epoch))
-    for vote in votes:
-        state = me.states.get(vote.key)
-        if vote in kept or state is None:
+    acknowledgements = me.acknowledgements.get(batch.producer_id, ())
+    kept = tuple(
+        v
+        for v in acknowledgements
+        if not rules.marker_epoch(v.producer_epoch, batch.producer_epoch)
+    )
+    for acknowledgement in acknowledgements:
+        state = me.states.get(acknowledgement.key)
+        if acknowledgement in kept or state is None:
             continue
         committed = batch.control == COMMIT
-        decided = tuple(_apply_decision(s, vote, rules, committed=committed) for s in vote.staged)
+        decided = tuple(
+            _apply_decision(s, acknowledgement, rules, committed=committed)
+            for s in acknowledgement.staged
+        )
         # A commit is final. An abort only restores the delivery: if the leader has dropped the acknowledgement in the
         # meantime (its response was lost), what it wrote since then stays.
         joined = rules.outcome_join(state.batches, decided, committed, state.start_offset)
         state = state.but(batches=joined, cold=False)
-        me = me.but(states=me.states.set(vote.key, state))
-    if votes:
-        left = me.votes.without(batch.producer_id)
-        me = me.but(votes=me.votes.set(batch.producer_id, kept) if kept else left)
+        me = me.but(states=me.states.set(acknowledgement.key, state))
+    if acknowledgements:
+        left = me.acknowledgements.without(batch.producer_id)
+        me = me.but(
+            acknowledgements=me.acknowledgements.set(batch.producer_id, kept) if kept else left
+        )
     return share_pending.resolve_pending(me, batch, rules) if rules.pending_resolver() else me
 
 
 def _apply_decision(
-    staged: StagedBatch, vote: Vote, rules: BrokerRules, *, committed: bool
+    staged: StagedBatch,
+    acknowledgement: TransactionalAcknowledgement,
+    rules: BrokerRules,
+    *,
+    committed: bool,
 ) -> StateBatch:
     """Return the outcome of a transactional acknowledgement: a commit applies it, an abort frees the records.
 
     With a dead-letter queue, archived becomes ARCHIVING: the leader that learns of it makes the copy.
     """
     target = rules.commit_target(staged.acknowledge_type)
-    if vote.archiving and target is RecordState.ARCHIVED:
+    if acknowledgement.archiving and target is RecordState.ARCHIVED:
         target = RecordState.ARCHIVING
     state = target if committed else RecordState.AVAILABLE
     return StateBatch(staged.first, staged.last, state, staged.delivery_count)
@@ -462,9 +487,11 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects[Sha
     )
     if error_of(checks) is not Errors.NONE:
         return _answer_stage(me, request, waiting.reply_to, checks)
-    vote = Vote(request.key, request.producer_epoch, request.staged, request.archiving)
+    acknowledgement = TransactionalAcknowledgement(
+        request.key, request.producer_epoch, request.staged, request.archiving
+    )
     answer = TxnWriteShareGroupStateResponse(Errors.NONE, request.key)
-    if vote in me.votes.get(request.producer_id, ()):
+    if acknowledgement in me.acknowledgements.get(request.producer_id, ()):
         # The leader retries because a response was lost: the transactional acknowledgement is in the log already.
         waits, replies = respond_when_replicated(log, Reply(waiting.reply_to, answer))
         again = (*checks, report_value("acknowledgement already in the log", True))

@@ -6,6 +6,8 @@ KIPS: KIP-932. The pending transactional acknowledgements are our inference.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.replication import WaitingForReplicas
 from kipviz.core.table import Table
@@ -41,8 +43,10 @@ class ShareState(Part, frozen=True):
         return max(self.leader_epoch, self.fenced_below)
 
 
-class Vote(Value, frozen=True):
-    """Transactional acknowledgements of one share-partition by one producer. Status: our inference."""
+class TransactionalAcknowledgement(Value, frozen=True):
+    """What one producer has staged in one share-partition with one request. Status: our inference."""
+
+    STORED_NAME: ClassVar[str] = "Vote"
 
     key: str
     producer_epoch: int
@@ -59,17 +63,17 @@ class ShareCoordinator(Part, frozen=True, cache_hash=True):
     shard: str
     loading: bool = False
     states: Table[str, ShareState] = Table.of()
-    votes: Table[int, tuple[Vote, ...]] = Table.of()
+    acknowledgements: Table[int, tuple[TransactionalAcknowledgement, ...]] = Table.of()
     enlisting: tuple[Enlisting, ...] = ()
     waiting: tuple[WaitingForReplicas, ...] = ()
     behind: bool = False
 
-    def pending_votes(self, key: str) -> tuple[PendingBatch, ...]:
+    def pending_acknowledgements(self, key: str) -> tuple[PendingBatch, ...]:
         """Return the unresolved transactional acknowledgements of a share-partition, as a response contains them."""
         return tuple(
-            PendingBatch(producer_id, vote.producer_epoch, staged)
-            for producer_id, votes in self.votes.items()
-            for vote in votes
-            if vote.key == key
-            for staged in vote.staged
+            PendingBatch(producer_id, acknowledgement.producer_epoch, staged)
+            for producer_id, acknowledgements in self.acknowledgements.items()
+            for acknowledgement in acknowledgements
+            if acknowledgement.key == key
+            for staged in acknowledgement.staged
         )

@@ -34,7 +34,7 @@ def read_checks(me: ShareCoordinator, request: ReadStateData, on: Context) -> It
     yield _leader_epoch(state, request.leader_epoch)
     yield _topic_there(request.key, on)
     yield report_value("start offset", state.start_offset)
-    yield report_value("acknowledgements of producer ids", _voters(me, request.key))
+    yield report_value("acknowledgements of producer ids", _producers(me, request.key))
 
 
 @in_order
@@ -70,7 +70,7 @@ def initialize_checks(
     if is_there_as_asked(state, request, on):
         yield report_value("state as asked for", True)
     else:
-        yield pending_votes(me, request.key, on)
+        yield pending_acknowledgements(me, request.key, on)
 
 
 @in_order
@@ -78,7 +78,7 @@ def delete_checks(me: ShareCoordinator, request: DeleteStateData, on: Context) -
     """Check that a state can be deleted; one that does not exist counts as deleted."""
     yield has_loaded(me.loading)
     yield _topic_there(request.key, on)
-    yield pending_votes(me, request.key, on)
+    yield pending_acknowledgements(me, request.key, on)
     state = me.states.get(request.key)
     yield report_value("state epoch", state.state_epoch if state is not None else None)
 
@@ -101,17 +101,21 @@ def is_there_as_asked(state: ShareState | None, request: InitializeStateData, on
     return (state.state_epoch, state.start_offset) == (request.state_epoch, request.start_offset)
 
 
-def pending_votes(me: ShareCoordinator, key: str, on: Context) -> Check:
+def pending_acknowledgements(me: ShareCoordinator, key: str, on: Context) -> Check:
     """Check that pending transactional acknowledgements do not prevent a new creation, or a deletion, of a state."""
-    voters = _voters(me, key)
-    error = on.rules.reset_while_pending(bool(voters))[0]
+    producers = _producers(me, key)
+    error = on.rules.reset_while_pending(bool(producers))[0]
     refusal = on.rules.reset_while_pending(True)[0]
     otherwise = (refusal,) if refusal is not Errors.NONE else ()
-    return Check("acknowledgements of producer ids", None, voters, error, otherwise)
+    return Check("acknowledgements of producer ids", None, producers, error, otherwise)
 
 
-def _voters(me: ShareCoordinator, key: str) -> tuple[int, ...]:
-    return tuple(p for p, votes in me.votes.items() if any(vote.key == key for vote in votes))
+def _producers(me: ShareCoordinator, key: str) -> tuple[int, ...]:
+    return tuple(
+        p
+        for p, acknowledgements in me.acknowledgements.items()
+        if any(acknowledgement.key == key for acknowledgement in acknowledgements)
+    )
 
 
 def _is_initialized(state: ShareState | None) -> Check:

@@ -158,7 +158,7 @@ def floor(me: ShareCoordinator, on: Context) -> int:
     everything written before. Source: ShareCoordinatorService.performRecordPruning.
     """
     log = on.log(me.shard)
-    return on.rules.prune_floor(last_redundant_offset(log), first_vote_needed(log))
+    return on.rules.prune_floor(last_redundant_offset(log), first_acknowledgement_needed(log))
 
 
 def last_redundant_offset(log: PartitionLog) -> int:
@@ -171,7 +171,7 @@ def last_redundant_offset(log: PartitionLog) -> int:
     return min(latest.values()) if latest else last_tombstone
 
 
-def first_vote_needed(log: PartitionLog) -> int:
+def first_acknowledgement_needed(log: PartitionLog) -> int:
     """Return the offset of the first transactional acknowledgement whose outcome is in no snapshot.
 
     Without one it is the end of the log. A marker only says which producer's acknowledgements are decided: after a
@@ -180,17 +180,17 @@ def first_vote_needed(log: PartitionLog) -> int:
     """
     latest, _ = _snapshots(log)
     needed = [log.open[0][0] if log.open else log.end_offset]
-    votes: dict[int, list[tuple[int, str]]] = {}
+    acknowledgements: dict[int, list[tuple[int, str]]] = {}
     for batch in log.batches:
         if batch.control:
             needed += [
                 at
-                for at, key in votes.pop(batch.producer_id, ())
+                for at, key in acknowledgements.pop(batch.producer_id, ())
                 if at < latest.get(key, at) < batch.base_offset
             ]
         for at, record in enumerate(batch.records, batch.base_offset):
             if isinstance(record, ShareStagedRecord):
-                votes.setdefault(batch.producer_id, []).append((at, record.key))
+                acknowledgements.setdefault(batch.producer_id, []).append((at, record.key))
     return min(needed)
 
 

@@ -55,8 +55,8 @@ def is_staged_by(record: InFlight | None, request: TxnShareAcknowledge, kind: in
     """Return whether a record is already staged with this type by this producer in this epoch."""
     if record is None or record.state is not S.TX_PENDING:
         return False
-    vote = (record.staged_producer_id, record.staged_producer_epoch, record.staged_type)
-    return vote == (request.producer_id, request.producer_epoch, kind)
+    acknowledgement = (record.staged_producer_id, record.staged_producer_epoch, record.staged_type)
+    return acknowledgement == (request.producer_id, request.producer_epoch, kind)
 
 
 def is_staged_again(me: SharePartition, request: TxnShareAcknowledge) -> bool:
@@ -174,5 +174,5 @@ def _looks(record: InFlight | None) -> tuple[object, ...]:
     if record is None:
         return ()
     holder = record.member_id or record.before_member
-    vote = (record.staged_producer_id, record.staged_producer_epoch, record.staged_type)
-    return (record.state, record.ongoing, holder, record.delivery_count, vote)
+    acknowledgement = (record.staged_producer_id, record.staged_producer_epoch, record.staged_type)
+    return (record.state, record.ongoing, holder, record.delivery_count, acknowledgement)

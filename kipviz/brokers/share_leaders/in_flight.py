@@ -106,13 +106,13 @@ def staged_batches(cells: tuple[tuple[int, InFlight], ...]) -> tuple[StagedBatch
     """Return staged offsets as batches of neighbours with equal acknowledgement and delivery count."""
     out: list[StagedBatch] = []
     for offset, record in cells:
-        vote = (record.staged_type, record.delivery_count)
+        acknowledgement = (record.staged_type, record.delivery_count)
         if (
             out
             and out[-1].last == offset - 1
-            and (out[-1].acknowledge_type, out[-1].delivery_count) == vote
+            and (out[-1].acknowledge_type, out[-1].delivery_count) == acknowledgement
         ):
             out[-1] = out[-1].but(last=offset)
         else:
-            out.append(StagedBatch(offset, offset, *vote))
+            out.append(StagedBatch(offset, offset, *acknowledgement))
     return tuple(out)

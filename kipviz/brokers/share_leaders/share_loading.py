@@ -47,14 +47,14 @@ def load_state(
             records = records.set(offset, _load_record(batch, on.delivery_count_limit(me.group_id)))
     for p in answer.pending:
         for offset in range(max(p.staged.first, start), p.staged.last + 1):
-            vote = InFlight(
+            acknowledgement = InFlight(
                 S.TX_PENDING,
                 p.staged.delivery_count,
                 staged_producer_id=p.producer_id,
                 staged_producer_epoch=p.producer_epoch,
                 staged_type=p.staged.acknowledge_type,
             )
-            records = records.set(offset, vote)
+            records = records.set(offset, acknowledgement)
     held = tuple(o for o, r in records.items() if r.state is not S.AVAILABLE)
     me = me.but(
         status=Status.ACTIVE,

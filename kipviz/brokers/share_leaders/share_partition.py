@@ -245,12 +245,12 @@ def unstage(
     Clause: KIP-1289 corner case 11, 'already-staged records on A are reverted to ACQUIRED' (draft).
     """
     records, events = me.records, []
-    voter = (request.producer_id, request.producer_epoch)
+    producer = (request.producer_id, request.producer_epoch)
     for offset in offsets_of(request.only.acknowledgements):
         before = records.get(offset)
         if before is None or before.state is not S.TX_PENDING or before.ongoing:
             continue
-        if (before.staged_producer_id, before.staged_producer_epoch) == voter:
+        if (before.staged_producer_id, before.staged_producer_epoch) == producer:
             after = before.without_staging(S.ACQUIRED, member_id=before.member_id, lock=before.lock)
             records = records.set(offset, after)
             events.append(record_moved(me, offset, before, after, ANOTHER_REFUSED))

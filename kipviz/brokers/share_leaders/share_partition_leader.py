@@ -198,9 +198,11 @@ def on_txn_share_acknowledge(
     if acknowledgement_checks.is_staged_again(share, request):
         return share_staging_steps.stage_again(me, share, request, reply_to).after(checks)
     staged, events = share_partition.stage(share, request)
-    votes = on.rules.staged_acks(staged_batches(share_partition.cells_of(staged, request)))
-    if votes and not on.rules.vote_form():
-        kept = share_writes.stage(staged, request, votes, reply_to, events, on)
+    acknowledgements = on.rules.staged_acks(
+        staged_batches(share_partition.cells_of(staged, request))
+    )
+    if acknowledgements and not on.rules.vote_form():
+        kept = share_writes.stage(staged, request, acknowledgements, reply_to, events, on)
         return keep(me, kept).after(checks)
     return share_staging_steps.add_then_stage(me, share, request, reply_to, on, checks)
 

@@ -228,7 +228,7 @@ def _begin_transition(before: InFlight, after: InFlight) -> InFlight:
 def stage(
     me: SharePartition,
     request: TxnShareAcknowledge,
-    votes: tuple[StagedBatch, ...],
+    acknowledgements: tuple[StagedBatch, ...],
     reply_to: ReplyTo,
     events: tuple[Event, ...],
     on: Context,
@@ -241,7 +241,7 @@ def stage(
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,
-        votes,
+        acknowledgements,
         me.start_offset,
         bool(on.image.dead_letter_queue(me.group_id)),
     )

@@ -286,8 +286,8 @@ def _loaded_states(
                     found |= {o: (r.state, r.delivery_count) for o, r in share.records.items()}
     for (source, offset), believed in tuple(known.items()):
         if source == event.partition and offset < start and believed not in DONE:
-            voted = believed == RecordState.TX_PENDING.name
-            done = RecordState.ACKNOWLEDGED if voted else RecordState.ARCHIVED
+            staged = believed == RecordState.TX_PENDING.name
+            done = RecordState.ACKNOWLEDGED if staged else RecordState.ARCHIVED
             found.setdefault(offset, (done, -1))
     for offset, (state, count) in sorted(found.items()):
         known[event.partition, offset] = state.name

@@ -55,7 +55,7 @@ class Limits(Value, frozen=True):
         return min(self.work, self.timeout + self.scan) + self.look_up
 
     @property
-    def lock_outlasts_votes(self) -> bool:
+    def lock_outlasts_acknowledgements(self) -> bool:
         """Whether no lock can expire under a transactional acknowledgement that can still commit."""
         return self.lock > self.held
 
@@ -97,7 +97,7 @@ def advice(limits: Limits) -> tuple[Advice, ...]:
         wrong = spec_limits.why_no_number(limit, getattr(limits, name), limit.name)
         if wrong:
             raise BadLimits(wrong)
-    rules = (_work, _votes, _whatever, _deliveries, _aborts, _bounds)
+    rules = (_work, _acknowledgements, _whatever, _deliveries, _aborts, _bounds)
     return tuple(rule(limits) for rule in rules)
 
 
@@ -119,10 +119,10 @@ def _work(limits: Limits) -> Advice:
     )
 
 
-def _votes(limits: Limits) -> Advice:
+def _acknowledgements(limits: Limits) -> Advice:
     rule = "lock > min(work, timeout + scan) + lookup"
     held, lock = ms(limits.held), ms(limits.lock)
-    if limits.lock_outlasts_votes:
+    if limits.lock_outlasts_acknowledgements:
         return Advice(
             True,
             rule,

@@ -35,7 +35,7 @@ def insert(me: Application, line: Line, rules: ClientRules) -> Application:
     return me.with_client(databases.insert(database_of(me), rows, state))
 
 
-def vote(me: Application, line: Line, rules: ClientRules) -> Application:
+def prepare(me: Application, line: Line, rules: ClientRules) -> Application:
     """Write rows, and prepare the database's own transaction."""
     me = insert(me, line, rules)
     return me.with_client(databases.prepare(database_of(me)))

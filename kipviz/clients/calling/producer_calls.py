@@ -179,8 +179,10 @@ def prepare_transaction(me: Application, line: Line, rules: ClientRules) -> Appl
     holder = holder_of(me, line)
     if isinstance(holder, TransactionSession):
         return me.with_client(sessions.prepare(holder))
-    votes_first = rules.prepare_waits(stagings.unanswered(holder.manager))
-    return me.with_client(producing.prepare_transaction(holder, votes_first=votes_first))
+    acknowledgements_first = rules.prepare_waits(stagings.unanswered(holder.manager))
+    return me.with_client(
+        producing.prepare_transaction(holder, acknowledgements_first=acknowledgements_first)
+    )
 
 
 def complete_transaction(me: Application, line: Line, rules: ClientRules) -> Application:

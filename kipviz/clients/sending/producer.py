@@ -154,12 +154,12 @@ def flush(me: P) -> P:
 # -- transactions -----------------------------------------------------------------------------
 
 
-def prepare_transaction(me: P, *, votes_first: bool = False) -> P:
+def prepare_transaction(me: P, *, acknowledgements_first: bool = False) -> P:
     """Flush, and accept no more records afterwards (KIP-939). Blocks."""
     incomplete = me.accumulator.has_incomplete
     return me.but(
         manager=managing.prepare_transaction(
-            me.manager, incomplete=incomplete, votes_first=votes_first
+            me.manager, incomplete=incomplete, acknowledgements_first=acknowledgements_first
         )
     )
 

@@ -85,7 +85,7 @@ def settle_session(me: Application, rules: ClientRules) -> Application:
     session = me.session
     if session is None:
         return me
-    manager, me = _votes(session.manager, me, rules)
+    manager, me = _acknowledgements(session.manager, me, rules)
     producers = bound_producers(me)
     for each in producers:
         manager = _hear(manager, each, rules)
@@ -102,7 +102,7 @@ def settle_session(me: Application, rules: ClientRules) -> Application:
     return me.with_client(session.but(manager=manager, held_back_by=held_back_by))
 
 
-def _votes(
+def _acknowledgements(
     manager: TransactionManager, me: Application, rules: ClientRules
 ) -> tuple[TransactionManager, Application]:
     """Report the error of acknowledgements that the consumer sent for the session to that session."""

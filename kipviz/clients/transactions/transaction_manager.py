@@ -79,7 +79,7 @@ class TransactionManager(Part, frozen=True):
     `done` says that the call the application waits for has ended. `session` names the TransactionSession that has lent
     this manager to a producer (KIP-1310, draft), "" where it is held. `two_phase_commit` is
     transaction.two.phase.commit.enable. `preparing` says that prepareTransaction() waits for the batches, and for
-    stagings with `votes_first`; `prepared` is its result, or the recovered one.
+    stagings with `acknowledgements_first`; `prepared` is its result, or the recovered one.
 
     `finalized` is the level of transaction.version that the last new connection reported, `version` that of the current
     transaction: it changes only between two transactions. Below 2, `partitions` have been added to the transaction,
@@ -124,7 +124,7 @@ class TransactionManager(Part, frozen=True):
     dropped: tuple[TxnShareAcknowledge, ...] = ()
     timed_out: str = ""
     staging_level: int = STAGING_LEVEL
-    votes_first: bool = False
+    acknowledgements_first: bool = False
     group_id: str = ""
     backs_off: bool = False
     rests: SenderRest | Literal[""] = ""
@@ -233,19 +233,19 @@ send_share_acknowledgements = stagings.send_share_acknowledgements
 
 
 def prepare_transaction(
-    me: TransactionManager, *, incomplete: bool, votes_first: bool = False
+    me: TransactionManager, *, incomplete: bool, acknowledgements_first: bool = False
 ) -> TransactionManager:
     """Flush, and accept no more records: afterwards both outcomes are possible. Blocks.
 
     No request is sent for it: the coordinator sees an ongoing transaction as before (KIP-939).
     """
-    me = me.but(preparing=True, done=False, error="", votes_first=votes_first)
+    me = me.but(preparing=True, done=False, error="", acknowledgements_first=acknowledgements_first)
     return prepared_when_flushed(me, incomplete=incomplete)
 
 
 def prepared_when_flushed(me: TransactionManager, *, incomplete: bool) -> TransactionManager:
     """Enter PREPARED_TRANSACTION as soon as no batch is left, if the application waits for that."""
-    waits = incomplete or (me.votes_first and stagings.unanswered(me))
+    waits = incomplete or (me.acknowledgements_first and stagings.unanswered(me))
     if not me.preparing or waits or me.state is not S.IN_TRANSACTION:
         return me
     prepared = PreparedTxnState(me.producer_id, me.producer_epoch)

@@ -88,8 +88,8 @@ def replaces(stored: Batches, decided: Batches, committed: bool, start: int) -> 
 
 def joined_with_the_vote(stored: Batches, decided: Batches, committed: bool, start: int) -> Batches:
     """It is merged with the stored TX_PENDING, and of two states the one with the higher id wins."""
-    vote = tuple(batch.but(state=RecordState.TX_PENDING) for batch in decided)
-    return merge(merge(stored, vote, start), decided, start)
+    staged = tuple(batch.but(state=RecordState.TX_PENDING) for batch in decided)
+    return merge(merge(stored, staged, start), decided, start)
 
 
 # -- member_check: How does the share-partition leader check the member? ---------------------------

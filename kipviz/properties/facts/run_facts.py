@@ -13,7 +13,7 @@ SentBatch = tuple[str, int, int, int]
 class Facts(Part, frozen=True, cache_hash=True):
     """The facts of a run that the invariants remember.
 
-    `owners` are the members that hold records; `staging` and `votes` are
+    `owners` are the members that hold records; `staging` and `acknowledgements` are
     the staged records by (producer id, epoch), before and after the producer got a response; `decided` holds the
     outcomes by (producer id, epoch), "commit" or "abort"; `outcomes` the outcome of the last transactional
     acknowledgement on each record; `done` the records that are acknowledged or archived; `starts` the durable start
@@ -29,7 +29,7 @@ class Facts(Part, frozen=True, cache_hash=True):
 
     owners: Table[ShareRecord, str] = Table.of()
     staging: Table[ShareRecord, Identity] = Table.of()
-    votes: Table[ShareRecord, Identity] = Table.of()
+    acknowledgements: Table[ShareRecord, Identity] = Table.of()
     decided: Table[Identity, str] = Table.of()
     outcomes: Table[ShareRecord, str] = Table.of()
     done: Table[ShareRecord, bool] = Table.of()

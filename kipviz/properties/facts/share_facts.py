@@ -20,11 +20,14 @@ V = TypeVar("V")
 def mark_acknowledged(facts: Facts, partition: str, world: World) -> Facts:
     """Count what is staged and written in a partition as acknowledged, because the producer has the response."""
     being_written = _list_unwritten(partition, world)
-    staging, votes = facts.staging, facts.votes
+    staging, acknowledgements = facts.staging, facts.acknowledgements
     for record, identity in facts.staging.items():
         if record.partition == partition and record not in being_written:
-            staging, votes = staging.without(record), votes.set(record, identity)
-    return facts.but(staging=staging, votes=votes)
+            staging, acknowledgements = (
+                staging.without(record),
+                acknowledgements.set(record, identity),
+            )
+    return facts.but(staging=staging, acknowledgements=acknowledgements)
 
 
 def share_partitions(world: World) -> Iterator[SharePartition]:
@@ -51,13 +54,13 @@ def _list_unwritten(partition: str, world: World) -> set[ShareRecord]:
 
 
 def forget_decided(
-    facts: Facts, voted: Table[ShareRecord, Identity], group_id: str, partition: str
+    facts: Facts, acknowledgements: Table[ShareRecord, Identity], group_id: str, partition: str
 ) -> Table[ShareRecord, Identity]:
     """Remove the decided acknowledgements of a partition: a reset delivers their records again."""
-    for record in of_partition(voted, group_id, partition):
-        if voted[record] in facts.decided:
-            voted = voted.without(record)
-    return voted
+    for record in of_partition(acknowledgements, group_id, partition):
+        if acknowledgements[record] in facts.decided:
+            acknowledgements = acknowledgements.without(record)
+    return acknowledgements
 
 
 def without_topic(facts: Facts, topic: str) -> Facts:
@@ -65,7 +68,7 @@ def without_topic(facts: Facts, topic: str) -> Facts:
     return facts.but(
         owners=_of_others(facts.owners, topic),
         staging=_of_others(facts.staging, topic),
-        votes=_of_others(facts.votes, topic),
+        acknowledgements=_of_others(facts.acknowledgements, topic),
         outcomes=_of_others(facts.outcomes, topic),
         done=_of_others(facts.done, topic),
     )

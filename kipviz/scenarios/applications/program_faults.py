@@ -25,7 +25,7 @@ _STAGING = (
     Call.SEND_OFFSETS,
     Call.SEND_SHARE_ACKNOWLEDGEMENTS,
 )
-_OF_DATABASES = (Call.DATABASE_INSERT, Call.DATABASE_VOTE, Call.DATABASE_COMMIT)
+_OF_DATABASES = (Call.DATABASE_INSERT, Call.DATABASE_PREPARE, Call.DATABASE_COMMIT)
 _RECOVERING = (Call.DATABASE_COMMIT, Call.DATABASE_ROLLBACK)
 
 
@@ -134,8 +134,8 @@ def _copies_of_two_groups(
 def _leaves_in_doubt(app: ApplicationSpec) -> Iterator[ProgramFault]:
     """Yield a program that prepares in a database and does not look for the prepared transaction after a restart."""
     lines = app.program
-    votes = [k for k, line in enumerate(lines) if line.call is Call.DATABASE_VOTE]
-    if votes and not any(line.call in _RECOVERING for line in lines[: votes[0]]):
+    preparations = [k for k, line in enumerate(lines) if line.call is Call.DATABASE_PREPARE]
+    if preparations and not any(line.call in _RECOVERING for line in lines[: preparations[0]]):
         yield ProgramFault(
             app.name,
             (Harm.IN_DOUBT,),

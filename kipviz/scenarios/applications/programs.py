@@ -259,7 +259,7 @@ DUAL_WRITE_RELEASED: tuple[Line, ...] = (
 )
 
 
-def _kafka_first(recovery: tuple[Line, ...], votes: tuple[Line, ...]) -> tuple[Line, ...]:
+def _kafka_first(recovery: tuple[Line, ...], preparations: tuple[Line, ...]) -> tuple[Line, ...]:
     """Return KIP-1310 4.5: both prepare, Kafka commits, then the database; after a crash, a recovery."""
     at = len(recovery)
     catch = at + 7
@@ -268,7 +268,7 @@ def _kafka_first(recovery: tuple[Line, ...], votes: tuple[Line, ...]) -> tuple[L
         Line(READ_ON, C.POLL),
         Line("session.beginTransaction();", C.BEGIN_TRANSACTION),
         Line(SEND, C.SEND, on_error=catch),
-        *(vote.but(on_error=catch) for vote in votes),
+        *(preparation.but(on_error=catch) for preparation in preparations),
         Line("session.commitTransaction();", C.COMMIT_TRANSACTION),
         Line("database.commitTransaction(dbTxnId);", C.DATABASE_COMMIT, then=at),
         Line(CATCH, C.ABORT_TRANSACTION),
@@ -276,8 +276,10 @@ def _kafka_first(recovery: tuple[Line, ...], votes: tuple[Line, ...]) -> tuple[L
     )
 
 
-VOTES: tuple[Line, ...] = (
-    Line("database.insert(rows(records)); database.prepareTransaction(dbTxnId);", C.DATABASE_VOTE),
+PREPARATIONS: tuple[Line, ...] = (
+    Line(
+        "database.insert(rows(records)); database.prepareTransaction(dbTxnId);", C.DATABASE_PREPARE
+    ),
     Line("session.prepareTransaction();", C.PREPARE_TRANSACTION),
 )
 # The text has no recovery. One rolls the prepared transaction back, the other one commits it.
@@ -287,7 +289,7 @@ KAFKA_FIRST_UNDOES = _kafka_first(
         Line("database.rollback(dbTxnId); // whatever is in doubt", C.DATABASE_ROLLBACK),
         Line(SEEK, C.SEEK),
     ),
-    VOTES,
+    PREPARATIONS,
 )
 RECOVER: tuple[Line, ...] = (
     Line("producer.initTransactions(true);", C.INIT_TRANSACTIONS, target=KEEP_PREPARED_TXN),
@@ -300,9 +302,9 @@ RECOVER: tuple[Line, ...] = (
     Line("database.commitTransaction(dbTxnId); // whatever is in doubt", C.DATABASE_COMMIT),
     Line(SEEK, C.SEEK),
 )
-KAFKA_FIRST_COMMITS = _kafka_first(RECOVER, VOTES)
+KAFKA_FIRST_COMMITS = _kafka_first(RECOVER, PREPARATIONS)
 # The same with the prepares in the other order: a prepared transaction in the database then means that Kafka is ready.
-KAFKA_FIRST_REPAIRED = _kafka_first(RECOVER, VOTES[::-1])
+KAFKA_FIRST_REPAIRED = _kafka_first(RECOVER, PREPARATIONS[::-1])
 # A member of a share group in explicit mode (KIP-932): it acknowledges each record separately.
 ACCEPT_EACH = "for (record : records) shareConsumer.acknowledge(record, AcknowledgeType.ACCEPT);"
 COMMIT_SYNC = "shareConsumer.commitSync();"

@@ -115,7 +115,7 @@ CLOSE = Line("session.close();", C.CLOSE, client=SESSION)
 SHUT_DOWN: tuple[Line, ...] = (INITIALIZE, Line(GROUP_POLL, C.POLL), BEGIN, SEND, CLOSE)
 
 # KIP-1310 4.5: both prepare, then Kafka commits, then the database. The KIP has no recovery.
-VOTE = Line("database.prepareTransaction(dbTxnId);", C.DATABASE_VOTE)
+PREPARE = Line("database.prepareTransaction(dbTxnId);", C.DATABASE_PREPARE)
 DATABASE_COMMIT = Line("database.commitTransaction(dbTxnId);", C.DATABASE_COMMIT)
 SOURCE = Line("records = source.poll();", C.POLL)
 TWO_PHASE_SESSION: tuple[Line, ...] = (
@@ -123,7 +123,7 @@ TWO_PHASE_SESSION: tuple[Line, ...] = (
     SOURCE,
     BEGIN,
     SEND,
-    VOTE,
+    PREPARE,
     Line("session.prepareTransaction();", C.PREPARE_TRANSACTION, client=SESSION),
     RESUME.but(text='resumed = TransactionSession.resume("my-txn", 9, 0, configs);'),
     COMMIT.but(text="resumed.commitTransaction();"),
@@ -134,7 +134,7 @@ TWO_PHASE_PRODUCER: tuple[Line, ...] = (
     SOURCE,
     Line("producer.beginTransaction();", C.BEGIN_TRANSACTION),
     Line("producer.send(output(records));", C.SEND),
-    VOTE,
+    PREPARE,
     Line("producer.prepareTransaction();", C.PREPARE_TRANSACTION),
     Line("producer.commitTransaction();", C.COMMIT_TRANSACTION),
     DATABASE_COMMIT,

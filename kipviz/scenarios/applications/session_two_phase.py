@@ -80,7 +80,7 @@ RESUMES: tuple[Line, ...] = _database_first(
 )
 
 
-def _kafka_first(recovery: tuple[Line, ...], votes: tuple[Line, ...]) -> tuple[Line, ...]:
+def _kafka_first(recovery: tuple[Line, ...], preparations: tuple[Line, ...]) -> tuple[Line, ...]:
     """Return the order of KIP-1310 4.5: both prepare, Kafka commits, then the database."""
     at = len(recovery)
     catch = at + 8
@@ -90,7 +90,7 @@ def _kafka_first(recovery: tuple[Line, ...], votes: tuple[Line, ...]) -> tuple[L
         Line(READ_ON, C.POLL),
         BEGIN,
         SEND.but(on_error=catch),
-        *(vote.but(on_error=catch) for vote in votes),
+        *(preparation.but(on_error=catch) for preparation in preparations),
         COMMIT.but(text="resumed.commitTransaction();"),
         Line("database.commitTransaction(dbTxnId);", C.DATABASE_COMMIT, then=at + 1),
         ABORT,
@@ -98,17 +98,17 @@ def _kafka_first(recovery: tuple[Line, ...], votes: tuple[Line, ...]) -> tuple[L
     )
 
 
-VOTES: tuple[Line, ...] = (
+PREPARATIONS: tuple[Line, ...] = (
     Line(
         "database.prepareTransaction(dbTxnId); // dbTxnId names the session's id and epoch",
-        C.DATABASE_VOTE,
+        C.DATABASE_PREPARE,
         target=WITH_IDENTITY,
     ),
     PREPARE.but(text="kafkaSession.prepareTransaction();"),
 )
 ROLLBACK = Line("database.rollback(dbTxnId); // whatever is in doubt", C.DATABASE_ROLLBACK)
 # A restart begins again on both sides.
-UNDOES: tuple[Line, ...] = _kafka_first((INITIALIZE, ROLLBACK), VOTES)
+UNDOES: tuple[Line, ...] = _kafka_first((INITIALIZE, ROLLBACK), PREPARATIONS)
 # "Recovery-friendly": the transaction that is prepared in the database is resumed and committed in Kafka, then here.
 RECOVER: tuple[Line, ...] = (
     _of_session(
@@ -123,7 +123,7 @@ RECOVER: tuple[Line, ...] = (
     NEW,
     INITIALIZE,
 )
-COMMITS: tuple[Line, ...] = _kafka_first(RECOVER, VOTES)
+COMMITS: tuple[Line, ...] = _kafka_first(RECOVER, PREPARATIONS)
 # The same with the prepares in the other order: a prepared transaction in the database then means that Kafka has all of
 # it.
-SWAPPED: tuple[Line, ...] = _kafka_first(RECOVER, VOTES[::-1])
+SWAPPED: tuple[Line, ...] = _kafka_first(RECOVER, PREPARATIONS[::-1])

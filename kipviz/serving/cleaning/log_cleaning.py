@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from kipviz.brokers.logs.partition_log import PartitionLog, delete_records
 from kipviz.brokers.share_coordinators.share_state_maintenance import (
-    first_vote_needed,
+    first_acknowledgement_needed,
     last_redundant_offset,
 )
 from kipviz.cluster.model import ClusterModel
@@ -74,5 +74,5 @@ class LogCleaning:
 
 def prune(log: PartitionLog) -> PartitionLog:
     """Return a log of share-partitions' states without the records before the oldest snapshot that is still needed."""
-    up_to = min(last_redundant_offset(log), first_vote_needed(log))
+    up_to = min(last_redundant_offset(log), first_acknowledgement_needed(log))
     return delete_records(log, up_to) if up_to > log.start_offset else log

@@ -178,7 +178,7 @@ FINDINGS: tuple[Finding, ...] = (
         "offset.",
         "repaired",
         "kip-1289-small-head-of-line",
-        look=story_predicates.waits_behind_a_vote,
+        look=story_predicates.waits_behind_an_acknowledgement,
     ),
     Finding(
         "Q",

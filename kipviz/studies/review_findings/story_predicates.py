@@ -43,7 +43,7 @@ def committed_and_pending(world: World, events: Sequence[Event]) -> bool:
     return returned and any(record.state is S.TX_PENDING for record in _records(world))
 
 
-def waits_behind_a_vote(world: World, events: Sequence[Event]) -> bool:
+def waits_behind_an_acknowledgement(world: World, events: Sequence[Event]) -> bool:
     """Return whether a fetch waits although the log has a record, because a staged record is first in the window."""
     for share in share_partitions(world):
         first = share.records.get(share.start_offset)

@@ -60,7 +60,7 @@ TIMERS = FaultBudget(expire_lock=9, time_out=9, run_out=99, crash_client=1)
 SAME, OTHER_MEMBER, RESTARTED = "the same member", "another member", "restarted at once"
 STAGES = frozenset({Call.SEND_OFFSETS, Call.SEND_SHARE_ACKNOWLEDGEMENTS})
 NOT_ASKED = "-"
-VOTED = (TxnShareAcknowledgeResponse, TxnOffsetCommitResponse)
+STAGED_RESPONSES = (TxnShareAcknowledgeResponse, TxnOffsetCommitResponse)
 
 # The possible states after an abort (B10), each on the repaired design.
 ABORTS = (
@@ -129,7 +129,7 @@ def after_abort(way: Way, latencies: Latencies, *, to: str = SAME) -> Redelivery
 
     begun = _once(lambda m, _: has_called(m, APP, Call.ABORT_TRANSACTION))
     ended = _once(lambda m, _: has_returned(m, APP, Call.ABORT_TRANSACTION))
-    voted = _once(lambda m, _: _has_heard(m, VOTED))
+    heard = _once(lambda m, _: _has_heard(m, STAGED_RESPONSES))
     polled = _once(lambda m, _: has_returned(m, APP, Call.POLL))
 
     def withheld(timed: Timed, action: ClusterAction) -> bool:
@@ -139,7 +139,7 @@ def after_abort(way: Way, latencies: Latencies, *, to: str = SAME) -> Redelivery
             return polled(timed) is None
         app = timed.world.applications[APP]
         aborts = app.program[app.line].call is Call.ABORT_TRANSACTION and not app.waiting
-        too_early = aborts and voted(timed) is None
+        too_early = aborts and heard(timed) is None
         return too_early or (to == OTHER_MEMBER and ended(timed) is not None)
 
     receiver = OTHER if to == OTHER_MEMBER else APP
@@ -158,7 +158,7 @@ def after_crash(way: Way, latencies: Latencies, *, to: str = OTHER_MEMBER) -> Re
         UnknownDesign: if there is no such design.
     """
     spec = _members(way, TIMERS, to)
-    staged = VOTED if _stages(spec) else (ProduceResponse,)
+    staged = STAGED_RESPONSES if _stages(spec) else (ProduceResponse,)
     crashed = _once(lambda m, _: isinstance(m.action, CrashClient))
     polled = _once(lambda m, _: has_returned(m, APP, Call.POLL))
 

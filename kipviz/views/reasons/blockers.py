@@ -417,8 +417,8 @@ def _pending(
     if keeper is None or keeper.loading:
         text = f"The share coordinator of {short_name(home)} is not loaded."
         return Reason((*decided, text), f"{start_of(world, home)}.", SOMEONE, see)
-    votes = keeper.votes.get(pid, ())
-    if any(v.key == share.key and v.producer_epoch == epoch for v in votes):
+    acknowledgements = keeper.acknowledgements.get(pid, ())
+    if any(v.key == share.key and v.producer_epoch == epoch for v in acknowledgements):
         marker = entry.epoch if entry is not None else known.producer_epoch
         return Reason(
             (

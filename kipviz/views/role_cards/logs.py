@@ -289,12 +289,12 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             value = f"update: leader epoch {record.leader_epoch}, {_state(record)}"
             return name_of(record.key), value
         case ShareStagedRecord():
-            votes = ", ".join(
+            acknowledgements = ", ".join(
                 f"{span(s.first, s.last)} {AcknowledgeType(s.acknowledge_type).name} "
                 f"d{s.delivery_count}"
                 for s in record.staged
             )
-            return name_of(record.key), f"TX_PENDING: {votes}"
+            return name_of(record.key), f"TX_PENDING: {acknowledgements}"
         case PassedOver():
             return record.key, "deleted" if record.kind == GONE else f"{record.kind}, not read here"
         case _:

@@ -143,14 +143,18 @@ def coordinator(role: BrokerRole | None) -> Card:
         rows.append(("epochs", f"state {state.state_epoch}, leader {state.leader_epoch}", "calm"))
         if state.newest_leader > state.leader_epoch:  # the state was made again after a leader
             rows.append(("fenced", f"leaders below epoch {state.newest_leader}", "calm"))
-        votes = ", ".join(
-            f"{span(s.first, s.last)} by pid {pid}, epoch {vote.producer_epoch}"
-            for pid, held in role.votes.items()
-            for vote in held
-            if vote.key == key
-            for s in vote.staged
+        acknowledgements = ", ".join(
+            f"{span(s.first, s.last)} by pid {pid}, epoch {acknowledgement.producer_epoch}"
+            for pid, held in role.acknowledgements.items()
+            for acknowledgement in held
+            if acknowledgement.key == key
+            for s in acknowledgement.staged
         )
         rows.append(
-            ("transactional acknowledgements", votes or "none", "pending" if votes else "calm")
+            (
+                "transactional acknowledgements",
+                acknowledgements or "none",
+                "pending" if acknowledgements else "calm",
+            )
         )
     return facts(rows)

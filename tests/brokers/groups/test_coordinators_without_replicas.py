@@ -140,14 +140,16 @@ def test_a_share_group_s_state_stays_as_it_is(handler, request_):
     assert len(desk.logs[STATE].batches) == 1
 
 
-def test_a_vote_is_refused_after_it_was_enlisted():
+def test_a_transactional_acknowledgement_is_refused_after_it_was_enlisted():
     desk = short(state())
-    vote = TxnWriteShareGroupState(KEY, 2, 0, "t", 9, 0, (StagedBatch(100, 100, 1, 1),), -1)
-    desk.ask(sc.on_txn_write, vote)
+    acknowledgement = TxnWriteShareGroupState(
+        KEY, 2, 0, "t", 9, 0, (StagedBatch(100, 100, 1, 1),), -1
+    )
+    desk.ask(sc.on_txn_write, acknowledgement)
     yes = enlisted(Errors.NONE, "t", 9, 0, (STATE,))
     desk.do(sc.on_enlisted(desk.role, yes, desk.on))
     assert desk.last.error is LATER
-    assert not desk.role.votes
+    assert not desk.role.acknowledgements
 
 
 def test_a_session_that_runs_out_is_noticed_when_the_replicas_are_back():

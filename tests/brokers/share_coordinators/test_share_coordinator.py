@@ -1,4 +1,4 @@
-"""The share coordinator: what is durable of a share-partition, and votes until they are decided."""
+"""The share coordinator: what is durable of a share-partition, and transactional acknowledgements until they are decided."""
 
 from __future__ import annotations
 
@@ -74,8 +74,10 @@ def read(desk, leader_epoch=0, key=KEY):
 
 
 def stage(desk, *staged, epoch=0, pid=9, leader_epoch=0, start=-1, source=""):
-    votes = tuple(StagedBatch(*s) for s in staged)
-    request = TxnWriteShareGroupState(KEY, 2, leader_epoch, "t", pid, epoch, votes, start)
+    acknowledgements = tuple(StagedBatch(*s) for s in staged)
+    request = TxnWriteShareGroupState(
+        KEY, 2, leader_epoch, "t", pid, epoch, acknowledgements, start
+    )
     return desk.ask(sc.on_txn_write, request, source)
 
 
@@ -94,7 +96,7 @@ def state(desk):
     return desk.role.states[KEY]
 
 
-def test_a_yes_from_before_a_marker_does_not_keep_a_vote_that_asks_after_it():
+def test_a_yes_from_before_a_marker_does_not_keep_a_transactional_acknowledgement_that_asks_after_it():
     """A marker of an older epoch that is late: its transaction was another one, and the guard is gone."""
     desk = initialised_desk(0, (batch(0, 9),))
     yes = enlisted(Errors.NONE, "t", 9, 5, (HERE,))
@@ -104,10 +106,12 @@ def test_a_yes_from_before_a_marker_does_not_keep_a_vote_that_asks_after_it():
     asked = [r.tag for r in desk.requests]
     desk.do(sc.on_enlisted(desk.role, with_tag(yes, asked[0]), desk.on))
     assert desk.replies == []
-    assert not desk.role.votes
+    assert not desk.role.acknowledgements
     desk.do(sc.on_enlisted(desk.role, with_tag(yes, asked[1]), desk.on))
     assert desk.last.error is Errors.NONE
-    assert [vote.producer_epoch for vote in desk.role.votes[9]] == [5]
+    assert [
+        acknowledgement.producer_epoch for acknowledgement in desk.role.acknowledgements[9]
+    ] == [5]
 
 
 # -- reads and writes ---------------------------------------------------------------------------
@@ -217,10 +221,10 @@ def test_while_it_loads_it_says_so():
     assert read(desk).only.error is write(desk).only.error is stage(desk).error is loading
 
 
-# -- votes (the repaired design) ----------------------------------------------------------------
+# -- transactional acknowledgements (the repaired design) ------------------------------------------
 
 
-def store_vote(*staged, **changes):
+def store_acknowledgement(*staged, **changes):
     desk = initialised_desk()
     assert stage(desk, *staged, **changes) is None
     answer_enlistment(desk)
@@ -228,7 +232,7 @@ def store_vote(*staged, **changes):
     return desk
 
 
-def test_a_vote_is_appended_once_its_partition_is_enlisted():
+def test_a_transactional_acknowledgement_is_appended_once_its_partition_is_enlisted():
     desk = initialised_desk()
     assert stage(desk, (0, 1, ACCEPT, 1)) is None
     (asked,) = desk.requests
@@ -242,8 +246,8 @@ def test_a_vote_is_appended_once_its_partition_is_enlisted():
     assert state(desk).batches == ()
 
 
-def test_a_second_vote_of_the_transaction_asks_nobody():
-    desk = store_vote((0, 0, ACCEPT, 1))
+def test_a_second_transactional_acknowledgement_of_the_transaction_asks_nobody():
+    desk = store_acknowledgement((0, 0, ACCEPT, 1))
     assert stage(desk, (1, 1, ACCEPT, 1)).error is Errors.NONE
     assert len(desk.requests) == 1
 
@@ -252,65 +256,65 @@ def test_a_second_vote_of_the_transaction_asks_nobody():
     ("kind", "commit", "becomes"),
     [(ACCEPT, True, ACK), (REJECT, True, ARCH), (ACCEPT, False, AVL), (REJECT, False, AVL)],
 )
-def test_a_marker_makes_of_a_vote_what_it_says(kind, commit, becomes):
+def test_a_marker_makes_of_a_transactional_acknowledgement_what_it_says(kind, commit, becomes):
     """[PR] InFlightStateTxnTest, as far as the outcome goes."""
-    desk = store_vote((0, 1, kind, 3))
+    desk = store_acknowledgement((0, 1, kind, 3))
     mark(desk, commit=commit)
     assert state(desk).batches == (batch(0, 1, becomes, 3),)
-    assert not desk.role.votes
+    assert not desk.role.acknowledgements
 
 
-def test_a_marker_of_another_producer_leaves_a_vote_alone():
-    desk = store_vote((0, 1, ACCEPT, 1))
+def test_a_marker_of_another_producer_leaves_a_transactional_acknowledgement_alone():
+    desk = store_acknowledgement((0, 1, ACCEPT, 1))
     mark(desk, pid=8)
-    assert len(desk.role.votes) == 1
+    assert len(desk.role.acknowledgements) == 1
     assert state(desk).batches == ()
 
 
 def test_a_commit_wins_against_whatever_was_written_in_between():
     """Finding X15: a decision must not lose the join against the state that it decides."""
-    desk = store_vote((0, 0, ACCEPT, 1))
+    desk = store_acknowledgement((0, 0, ACCEPT, 1))
     write(desk, batch(0, 0, AVL, 2))
     mark(desk, commit=True)
     assert state(desk).batches == (batch(0, 0, ACK, 1),)
 
 
-def test_an_abort_does_not_undo_what_was_acknowledged_after_the_leader_gave_the_vote_up():
-    """The vote's answer was lost, its lock ran out, another member took the record."""
-    desk = store_vote((0, 0, ACCEPT, 1))
+def test_an_abort_does_not_undo_what_was_acknowledged_after_the_leader_gave_the_transactional_acknowledgement_up():
+    """The transactional acknowledgement's answer was lost, its lock ran out, another member took the record."""
+    desk = store_acknowledgement((0, 0, ACCEPT, 1))
     write(desk, batch(0, 0, ACK, 2))
     mark(desk, commit=False)
     assert state(desk).batches == (batch(0, 0, ACK, 2),)
 
 
-def test_a_leader_that_was_fenced_while_its_vote_was_being_enlisted_gets_no_vote():
+def test_a_leader_that_was_fenced_while_its_transactional_acknowledgement_was_being_enlisted_stages_nothing():
     """Otherwise it would promise what its successor has not read."""
     desk = initialised_desk()
     stage(desk, (0, 0, ACCEPT, 1))
     read(desk, leader_epoch=1)
     answer_enlistment(desk)
     assert desk.last.error is Errors.FENCED_LEADER_EPOCH
-    assert not desk.role.votes
+    assert not desk.role.acknowledgements
 
 
-def test_a_vote_that_is_enlisted_after_the_abort_marker_is_too_late():
+def test_a_transactional_acknowledgement_that_is_enlisted_after_the_abort_marker_is_too_late():
     """Finding X4, the hanging stage."""
     desk = initialised_desk()
     stage(desk, (0, 0, ACCEPT, 1))
     mark(desk, commit=False)
     answer_enlistment(desk)
     assert desk.last.error is Errors.INVALID_PRODUCER_EPOCH
-    assert not desk.role.votes
+    assert not desk.role.acknowledgements
 
 
-def test_a_vote_of_an_epoch_that_is_over_asks_nobody():
-    desk = store_vote((0, 0, ACCEPT, 1))
+def test_a_transactional_acknowledgement_of_an_epoch_that_is_over_asks_nobody():
+    desk = store_acknowledgement((0, 0, ACCEPT, 1))
     mark(desk)
     assert stage(desk, (1, 1, ACCEPT, 1)).error is Errors.INVALID_PRODUCER_EPOCH
     assert len(desk.requests) == 1
 
 
-def test_a_vote_whose_transaction_has_no_coordinator_now_is_refused_at_once():
+def test_a_transactional_acknowledgement_whose_transaction_has_no_coordinator_now_is_refused_at_once():
     desk = initialised_desk()
     desk.leaders[HOME] = NOBODY
     assert stage(desk, (0, 1, ACCEPT, 1)).error is Errors.COORDINATOR_NOT_AVAILABLE
@@ -318,7 +322,7 @@ def test_a_vote_whose_transaction_has_no_coordinator_now_is_refused_at_once():
     assert desk.role.enlisting == ()
 
 
-def test_a_vote_that_is_asked_for_twice_is_kept_once_and_answered_when_replicated():
+def test_a_transactional_acknowledgement_that_is_asked_for_twice_is_kept_once_and_answered_when_replicated():
     desk = initialised_desk()
     stage(desk, (0, 0, ACCEPT, 1), source="B5/persister")
     desk.instant = False
@@ -327,10 +331,10 @@ def test_a_vote_that_is_asked_for_twice_is_kept_once_and_answered_when_replicate
     assert again is None
     desk.replicate()
     assert desk.last.error is Errors.NONE
-    assert len(desk.role.votes[9]) == 1
+    assert len(desk.role.acknowledgements[9]) == 1
 
 
-def test_votes_of_two_share_partitions_that_wait_for_one_enlistment_stand_one_behind_the_other():
+def test_transactional_acknowledgements_of_two_share_partitions_that_wait_for_one_enlistment_stand_one_behind_the_other():
     desk = initialised_desk()
     stage(desk, (0, 0, ACCEPT, 1), source="B5/persister")
     stage(desk, (1, 1, ACCEPT, 1), source="B3/persister")
@@ -338,15 +342,15 @@ def test_votes_of_two_share_partitions_that_wait_for_one_enlistment_stand_one_be
     assert [b.base_offset for b in desk.logs[HERE].batches] == [0, 1, 2]
 
 
-def test_a_new_leader_is_told_which_votes_are_pending():
-    desk = store_vote((0, 1, ACCEPT, 2))
+def test_a_new_leader_is_told_which_transactional_acknowledgements_are_pending():
+    desk = store_acknowledgement((0, 1, ACCEPT, 2))
     (pending,) = read(desk, leader_epoch=1).only.pending
     assert (pending.producer_id, pending.staged) == (9, StagedBatch(0, 1, ACCEPT, 2))
     mark(desk)
     assert read(desk, leader_epoch=1).only.pending == ()
 
 
-def test_the_start_offset_that_comes_with_a_vote_counts_whatever_becomes_of_it():
+def test_the_start_offset_that_comes_with_a_transactional_acknowledgement_counts_whatever_becomes_of_it():
     """Without it a share-partition that is only ever staged would keep its state for ever."""
     desk = initialised_desk()
     write(desk, batch(0, 4, ACK), complete=5)
@@ -357,8 +361,8 @@ def test_the_start_offset_that_comes_with_a_vote_counts_whatever_becomes_of_it()
     assert (state(desk).start_offset, state(desk).batches) == (5, (batch(5, 5),))
 
 
-def test_a_new_coordinator_finds_state_and_votes_in_the_log():
-    desk = store_vote((0, 1, ACCEPT, 1))
+def test_a_new_coordinator_finds_state_and_transactional_acknowledgements_in_the_log():
+    desk = store_acknowledgement((0, 1, ACCEPT, 1))
     write(desk, batch(2, 3, ARCH))
     stage(desk, (4, 4, REJECT, 1))
     before = desk.role
@@ -413,7 +417,7 @@ def test_a_coordinator_that_reads_a_log_that_was_pruned_has_forgotten_the_older_
         assert loaded.states[KEY].newest_leader == fenced
 
 
-def test_a_new_leader_is_told_the_votes_of_its_own_share_partition_and_of_no_other():
+def test_a_new_leader_is_told_the_transactional_acknowledgements_of_its_own_share_partition_and_of_no_other():
     """Another group's leader that took them over would hold records that nobody has staged there."""
     other = KEY.replace("g1", "g2")
     role = ShareCoordinator(HERE, loading=True)
@@ -424,6 +428,6 @@ def test_a_new_leader_is_told_the_votes_of_its_own_share_partition_and_of_no_oth
     stage(desk, (0, 1, ACCEPT, 2))
     answer_enlistment(desk)
     assert read(desk, leader_epoch=1, key=other).only.pending == ()
-    assert [vote.staged for vote in read(desk, leader_epoch=1).only.pending] == [
-        StagedBatch(0, 1, ACCEPT, 2)
-    ]
+    assert [
+        acknowledgement.staged for acknowledgement in read(desk, leader_epoch=1).only.pending
+    ] == [StagedBatch(0, 1, ACCEPT, 2)]

@@ -21,8 +21,8 @@ from tests.brokers.share_coordinators.test_share_coordinator import (
 )
 
 
-def store_vote(name: str, kind: int = ACCEPT):
-    """A desk under a design whose log holds one vote, for offset 100."""
+def store_acknowledgement(name: str, kind: int = ACCEPT):
+    """A desk under a design whose log holds one transactional acknowledgement, for offset 100."""
     desk = initialised_desk()
     desk.rules = design(name).broker_rules()
     stage(desk, (100, 100, kind, 1))
@@ -30,8 +30,10 @@ def store_vote(name: str, kind: int = ACCEPT):
     return desk
 
 
-def test_a_marker_behind_its_back_is_in_the_log_and_resolves_no_vote() -> None:
-    desk = store_vote("finding-X3")
+def test_a_marker_behind_its_back_is_in_the_log_and_resolves_no_transactional_acknowledgement() -> (
+    None
+):
+    desk = store_acknowledgement("finding-X3")
     mark(desk)
     assert desk.role.behind
     assert desk.logs[desk.role.shard].batches[-1].control == "COMMIT"
@@ -39,7 +41,7 @@ def test_a_marker_behind_its_back_is_in_the_log_and_resolves_no_vote() -> None:
 
 
 def test_the_next_write_finds_it_out_of_step_and_it_reads_its_log_again() -> None:
-    desk = store_vote("finding-X3")
+    desk = store_acknowledgement("finding-X3")
     mark(desk)
     answer = write(desk, batch(105, 105))
     assert answer.only.error is Errors.NOT_COORDINATOR
@@ -53,7 +55,7 @@ def test_the_next_write_finds_it_out_of_step_and_it_reads_its_log_again() -> Non
 
 
 def test_a_marker_through_the_coordinator_keeps_it_in_step() -> None:
-    desk = store_vote("repaired")
+    desk = store_acknowledgement("repaired")
     mark(desk)
     assert not desk.role.behind
     assert write(desk, batch(105, 105)).only.error is Errors.NONE
@@ -61,7 +63,7 @@ def test_a_marker_through_the_coordinator_keeps_it_in_step() -> None:
 
 def test_a_marker_may_be_answered_before_the_replicas_have_it() -> None:
     for name, answered in (("repaired", 0), ("finding-H", 1)):
-        desk = store_vote(name)
+        desk = store_acknowledgement(name)
         desk.instant = False
         before = len(desk.local)
         mark(desk)
@@ -70,8 +72,8 @@ def test_a_marker_may_be_answered_before_the_replicas_have_it() -> None:
         assert len(desk.local) - before == 1
 
 
-def test_an_outcome_that_is_joined_loses_against_the_vote() -> None:
-    desk = store_vote("finding-X15")
+def test_an_outcome_that_is_joined_loses_against_the_transactional_acknowledgement() -> None:
+    desk = store_acknowledgement("finding-X15")
     mark(desk)
     (stored,) = desk.role.states[KEY].batches
     assert stored.state is RecordState.TX_PENDING
@@ -79,6 +81,6 @@ def test_an_outcome_that_is_joined_loses_against_the_vote() -> None:
 
 def test_a_commit_may_acknowledge_what_was_rejected() -> None:
     for name, state in (("repaired", RecordState.ARCHIVED), ("finding-G", ACK)):
-        desk = store_vote(name, REJECT)
+        desk = store_acknowledgement(name, REJECT)
         mark(desk)
         assert desk.role.states[KEY].batches[0].state is state

@@ -1,4 +1,4 @@
-"""What a share coordinator makes of its log, batch by batch: votes of several producers and share-partitions."""
+"""What a share coordinator makes of its log, batch by batch: transactional acknowledgements of several producers and share-partitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import pytest
 from kipviz.brokers.context import NOT_ASKED
 from kipviz.brokers.logs.partition_log import append, replicate
 from kipviz.brokers.share_coordinators import share_coordinator as sc
-from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, Vote
+from kipviz.brokers.share_coordinators.share_state import (
+    ShareCoordinator,
+    TransactionalAcknowledgement,
+)
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
@@ -53,7 +56,7 @@ def snapshot(key=KEY, state_epoch=2, leader_epoch=0, start=0, batches=()):
     return ShareSnapshotRecord(key, 0, state_epoch, leader_epoch, start, 0, batches)
 
 
-def vote(key=KEY, pid=PID, epoch=0, kind=ACCEPT, start=-1, **more):
+def acknowledgement(key=KEY, pid=PID, epoch=0, kind=ACCEPT, start=-1, **more):
     record = ShareStagedRecord(key, (StagedBatch(0, 4, kind, 1),), start, **more)
     return Batch(0, (record,), pid, epoch, transactional=True)
 
@@ -70,27 +73,35 @@ def replay_all(*batches, me=None, rules=RULES):
     return me
 
 
-def voters(me):
-    """Who has votes pending, and in which share-partitions."""
-    return {pid: [each.key for each in votes] for pid, votes in me.votes.items()}
+def producers(me):
+    """Who has transactional acknowledgements pending, and in which share-partitions."""
+    return {
+        pid: [each.key for each in acknowledgements]
+        for pid, acknowledgements in me.acknowledgements.items()
+    }
 
 
-VOTED = (plain(snapshot(), snapshot(OTHER)), vote(), vote(OTHER), vote(OTHER, ELSE))
+STAGED = (
+    plain(snapshot(), snapshot(OTHER)),
+    acknowledgement(),
+    acknowledgement(OTHER),
+    acknowledgement(OTHER, ELSE),
+)
 
 
-def test_a_state_that_is_made_anew_forgets_its_own_votes_and_no_other_share_partition_s():
+def test_a_state_that_is_made_anew_forgets_its_own_transactional_acknowledgements_and_no_other_share_partition_s():
     anew, other = plain(snapshot(state_epoch=3)), plain(snapshot(OTHER, state_epoch=3))
-    assert voters(replay_all(*VOTED, rules=FORGETS)) == {PID: [KEY, OTHER], ELSE: [OTHER]}
-    assert voters(replay_all(*VOTED, anew, rules=FORGETS)) == {PID: [OTHER], ELSE: [OTHER]}
-    assert voters(replay_all(*VOTED, other, rules=FORGETS)) == {PID: [KEY]}
-    assert voters(replay_all(*VOTED, other)) == {PID: [KEY, OTHER], ELSE: [OTHER]}
+    assert producers(replay_all(*STAGED, rules=FORGETS)) == {PID: [KEY, OTHER], ELSE: [OTHER]}
+    assert producers(replay_all(*STAGED, anew, rules=FORGETS)) == {PID: [OTHER], ELSE: [OTHER]}
+    assert producers(replay_all(*STAGED, other, rules=FORGETS)) == {PID: [KEY]}
+    assert producers(replay_all(*STAGED, other)) == {PID: [KEY, OTHER], ELSE: [OTHER]}
 
 
-def test_a_snapshot_of_the_same_state_keeps_its_votes_and_a_tombstone_takes_them_along():
-    same = replay_all(*VOTED, plain(snapshot()), rules=FORGETS)
-    assert voters(same) == {PID: [KEY, OTHER], ELSE: [OTHER]}
-    gone = replay_all(*VOTED, plain(ShareTombstone(OTHER)), rules=FORGETS)
-    assert voters(gone) == {PID: [KEY]}
+def test_a_snapshot_of_the_same_state_keeps_its_transactional_acknowledgements_and_a_tombstone_takes_them_along():
+    same = replay_all(*STAGED, plain(snapshot()), rules=FORGETS)
+    assert producers(same) == {PID: [KEY, OTHER], ELSE: [OTHER]}
+    gone = replay_all(*STAGED, plain(ShareTombstone(OTHER)), rules=FORGETS)
+    assert producers(gone) == {PID: [KEY]}
     assert set(gone.states.keys()) == {KEY}
 
 
@@ -102,15 +113,17 @@ def test_a_state_that_is_made_anew_fences_the_leaders_that_the_old_one_had_heard
     assert replay_all(plain(snapshot(leader_epoch=7))).states[KEY].fenced_below == 0
 
 
-def test_a_vote_moves_the_start_offset_on_and_never_back_and_waits_without_a_state():
+def test_a_transactional_acknowledgement_moves_the_start_offset_on_and_never_back_and_waits_without_a_state():
     there = (StateBatch(0, 9, AVL, 1),)
     known = replay_all(plain(snapshot(start=3, batches=there)))
-    assert replay_all(vote(start=5), me=known).states[KEY].start_offset == 5
-    assert replay_all(vote(start=5), me=known).states[KEY].batches == (StateBatch(5, 9, AVL, 1),)
+    assert replay_all(acknowledgement(start=5), me=known).states[KEY].start_offset == 5
+    assert replay_all(acknowledgement(start=5), me=known).states[KEY].batches == (
+        StateBatch(5, 9, AVL, 1),
+    )
     for start in (-1, 2, 3):
-        assert replay_all(vote(start=start), me=known).states[KEY] == known.states[KEY]
-    alone = replay_all(vote(start=5))
-    assert (set(alone.states.keys()), voters(alone)) == (set(), {PID: [KEY]})
+        assert replay_all(acknowledgement(start=start), me=known).states[KEY] == known.states[KEY]
+    alone = replay_all(acknowledgement(start=5))
+    assert (set(alone.states.keys()), producers(alone)) == (set(), {PID: [KEY]})
 
 
 @pytest.mark.parametrize(
@@ -124,33 +137,39 @@ def test_a_vote_moves_the_start_offset_on_and_never_back_and_waits_without_a_sta
         (ABORT, REJECT, True, AVL),
     ],
 )
-def test_a_marker_makes_of_a_vote_what_it_says(control, kind, archiving, becomes):
+def test_a_marker_makes_of_a_transactional_acknowledgement_what_it_says(
+    control, kind, archiving, becomes
+):
     done = replay_all(
-        plain(snapshot()), vote(kind=kind, archiving=archiving), marker(control=control)
+        plain(snapshot()), acknowledgement(kind=kind, archiving=archiving), marker(control=control)
     )
     assert done.states[KEY].batches == (StateBatch(0, 4, becomes, 1),)
-    assert not done.votes
+    assert not done.acknowledgements
 
 
-def test_a_marker_decides_what_its_epoch_fits_and_leaves_the_other_votes_of_its_producer():
-    later = replay_all(plain(snapshot(), snapshot(OTHER)), vote(), vote(OTHER, epoch=5))
+def test_a_marker_decides_what_its_epoch_fits_and_leaves_the_other_transactional_acknowledgements_of_its_producer():
+    later = replay_all(
+        plain(snapshot(), snapshot(OTHER)), acknowledgement(), acknowledgement(OTHER, epoch=5)
+    )
     done = replay_all(marker(), me=later)
-    assert done.votes[PID] == (Vote(OTHER, 5, (StagedBatch(0, 4, ACCEPT, 1),)),)
+    assert done.acknowledgements[PID] == (
+        TransactionalAcknowledgement(OTHER, 5, (StagedBatch(0, 4, ACCEPT, 1),)),
+    )
     assert done.states[KEY].batches == (StateBatch(0, 4, ACK, 1),)
     assert done.states[OTHER].batches == ()
 
 
-def test_a_marker_of_another_producer_and_one_without_votes_change_nothing():
-    before = replay_all(*VOTED)
+def test_a_marker_of_another_producer_and_one_without_transactional_acknowledgements_change_nothing():
+    before = replay_all(*STAGED)
     assert replay_all(marker(pid=77), me=before) == before
-    assert voters(replay_all(marker(pid=ELSE), me=before)) == {PID: [KEY, OTHER]}
+    assert producers(replay_all(marker(pid=ELSE), me=before)) == {PID: [KEY, OTHER]}
 
 
-def test_a_marker_goes_over_votes_of_a_state_that_is_gone():
-    done = replay_all(plain(snapshot()), vote(OTHER), vote(), marker())
+def test_a_marker_goes_over_transactional_acknowledgements_of_a_state_that_is_gone():
+    done = replay_all(plain(snapshot()), acknowledgement(OTHER), acknowledgement(), marker())
     assert set(done.states.keys()) == {KEY}
     assert done.states[KEY].batches == (StateBatch(0, 4, ACK, 1),)
-    assert not done.votes
+    assert not done.acknowledgements
 
 
 def test_an_update_before_its_snapshot_begins_a_state_of_its_own():
@@ -161,16 +180,16 @@ def test_an_update_before_its_snapshot_begins_a_state_of_its_own():
     assert (again.start_offset, again.updates) == (2, 2)
 
 
-def test_a_binary_without_kip_1289_goes_over_the_records_of_votes():
+def test_a_binary_without_kip_1289_goes_over_the_records_of_transactional_acknowledgements():
     role = ShareCoordinator(HERE, loading=True)
-    for name, votes in (("4.4", {}), ("", {PID: [KEY]})):
+    for name, acknowledgements in (("4.4", {}), ("", {PID: [KEY]})):
         desk = Desk(sc, role, leaders={HERE: 1})
-        for number, batch in enumerate((plain(snapshot()), vote())):
+        for number, batch in enumerate((plain(snapshot()), acknowledgement())):
             desk.logs[HERE] = replicate(append(desk.logs[HERE], batch.but(base_offset=number)))
         if name:
             desk.image = {"releases": ((1, name),)}
         desk.do(sc.on_loaded(desk.role, desk.on))
-        assert voters(desk.role) == votes
+        assert producers(desk.role) == acknowledgements
         assert set(desk.role.states.keys()) == {KEY}
 
 
@@ -205,26 +224,26 @@ def test_a_read_of_a_state_that_is_not_there_is_refused_and_changes_nothing():
     assert (desk.role, desk.written(HERE)) == (before, [snapshot()])
 
 
-# -- votes whose transaction is asked for ----------------------------------------------------------
+# -- transactional acknowledgements whose transaction is asked for ---------------------------------
 
 
-def test_a_vote_whose_partition_the_transaction_does_not_take_is_refused_and_not_in_the_log():
+def test_a_transactional_acknowledgement_whose_partition_the_transaction_does_not_take_is_refused_and_not_in_the_log():
     desk = initialised_desk()
     stage(desk, (0, 4, ACCEPT, 1), source="B3/persister")
     written = desk.written(HERE)
     answer_enlistment(desk, error=Errors.PRODUCER_FENCED)
     assert desk.last.error is not Errors.NONE
-    assert (voters(desk.role), desk.written(HERE)) == ({}, written)
+    assert (producers(desk.role), desk.written(HERE)) == ({}, written)
 
 
-def test_a_vote_that_still_asks_its_transaction_is_told_when_the_coordinator_resigns():
+def test_a_transactional_acknowledgement_that_still_asks_its_transaction_is_told_when_the_coordinator_resigns():
     desk = initialised_desk()
     stage(desk, (0, 4, ACCEPT, 1), source="B3/persister")
     left = sc.on_resigned(desk.role, desk.on)
     assert [reply.message.error for reply in left.replies] == [Errors.NOT_COORDINATOR]
 
 
-def test_a_coordinator_that_is_behind_its_log_writes_the_vote_and_reads_its_log_again():
+def test_a_coordinator_that_is_behind_its_log_writes_the_transactional_acknowledgement_and_reads_its_log_again():
     desk = initialised_desk()
     stage(desk, (0, 4, ACCEPT, 1), source="B3/persister")
     desk.role = desk.role.but(behind=True)
@@ -251,15 +270,15 @@ def test_what_is_staged_in_the_state_itself_is_resolved_only_where_the_coordinat
     assert (done.first, done.last, done.state) == (0, 4, ACK)
 
 
-def test_a_vote_of_a_transaction_that_has_no_participant_here_asks_nobody():
+def test_a_transactional_acknowledgement_of_a_transaction_that_has_no_participant_here_asks_nobody():
     desk = initialised_desk()
     desk.rules = desk.rules.but(participant=lambda *_: ())
     stage(desk, (0, 4, ACCEPT, 1), source="B3/persister")
     assert desk.requests == []
-    assert voters(desk.role) == {PID: [KEY]}
+    assert producers(desk.role) == {PID: [KEY]}
 
 
-def test_a_vote_whose_participant_is_another_partition_asks_although_its_own_log_is_in_the_transaction():
+def test_a_transactional_acknowledgement_whose_participant_is_another_partition_asks_although_its_own_log_is_in_the_transaction():
     desk = initialised_desk()
     stage(desk, (0, 4, ACCEPT, 1), source="B3/persister")
     answer_enlistment(desk)
@@ -271,9 +290,9 @@ def test_a_vote_whose_participant_is_another_partition_asks_although_its_own_log
     assert len(desk.requests) == asked + 1
 
 
-def test_where_the_client_adds_the_participant_itself_a_vote_asks_nobody():
+def test_where_the_client_adds_the_participant_itself_a_transactional_acknowledgement_asks_nobody():
     desk = initialised_desk()
     desk.rules = desk.rules.but(enlistment=lambda *_: NOT_ASKED)
     stage(desk, (0, 4, ACCEPT, 1), source="B3/persister")
     assert desk.requests == []
-    assert desk.last.error is not Errors.NONE or voters(desk.role) == {PID: [KEY]}
+    assert desk.last.error is not Errors.NONE or producers(desk.role) == {PID: [KEY]}

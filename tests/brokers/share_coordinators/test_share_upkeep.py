@@ -56,8 +56,8 @@ class State(Desk):
         request = WriteShareGroupState((WriteStateData(key, 2, 0, start, done, (batch,)),))
         return self.ask(sc.on_write, request)
 
-    def votes(self, producer_id=9, key=ONE):
-        """Have a vote in the log, whose transaction is open."""
+    def acknowledgements(self, producer_id=9, key=ONE):
+        """Have a transactional acknowledgement in the log, whose transaction is open."""
         record = ShareStagedRecord(key, (StagedBatch(100, 100, 1, 1),), 100)
         end = self.logs[HERE].end_offset
         batch = Batch(end, (record,), producer_id, 0, 0, transactional=True)
@@ -228,27 +228,29 @@ def test_a_snapshot_that_is_not_on_every_replica_replaces_nothing_yet():
 
 
 @pytest.mark.parametrize(("rules", "survives"), [("repaired", True), ("finding-X16", False)])
-def test_a_vote_is_only_pruned_where_nothing_keeps_it(rules, survives):
-    """Finding X16: a snapshot behind the vote replaces everything but the vote."""
+def test_a_transactional_acknowledgement_is_only_pruned_where_nothing_keeps_it(rules, survives):
+    """Finding X16: a snapshot behind the transactional acknowledgement replaces everything but the acknowledgement."""
     state = State(rules=rules)
-    state.votes()
+    state.acknowledgements()
     state.writes(first=101, last=101)
     state.comes(ColdSnapshot)
     if survives:
         assert upkeep.floor(state.role, state.on) == 1
     state.comes(StatePruning)
     state.role = state.load()
-    assert bool(state.role.votes.get(9, ())) is survives
+    assert bool(state.role.acknowledgements.get(9, ())) is survives
     state.marker()
     done = [b for b in state.role.states[ONE].batches if b.first <= 100 <= b.last]
     assert bool(done) is survives
 
 
 @pytest.mark.parametrize(("control", "left"), [(COMMIT, RecordState.ACKNOWLEDGED), (ABORT, None)])
-def test_a_decided_vote_is_kept_until_a_snapshot_has_its_outcome(control, left):
-    """The snapshot was made while the vote was pending: without the vote the marker says nothing."""
+def test_a_decided_transactional_acknowledgement_is_kept_until_a_snapshot_has_its_outcome(
+    control, left
+):
+    """The snapshot was made while the transactional acknowledgement was pending: without the acknowledgement the marker says nothing."""
     state = State(rules="repaired")
-    state.votes()
+    state.acknowledgements()
     state.comes(ColdSnapshot)
     state.marker(control=control)
     decided = state.role.states[ONE]
@@ -263,22 +265,22 @@ def test_a_decided_vote_is_kept_until_a_snapshot_has_its_outcome(control, left):
     assert state.jobs == ()
 
 
-def test_a_vote_is_decided_by_its_marker_and_not_by_the_next_vote_of_its_producer():
+def test_a_transactional_acknowledgement_is_decided_by_its_marker_and_not_by_the_next_acknowledgement_of_its_producer():
     state = State(rules="repaired")
-    state.votes()
-    state.votes()
+    state.acknowledgements()
+    state.acknowledgements()
     state.comes(ColdSnapshot)
     state.marker()
-    assert upkeep.first_vote_needed(state.logs[HERE]) == 1
+    assert upkeep.first_acknowledgement_needed(state.logs[HERE]) == 1
 
 
-def test_a_decided_vote_of_a_deleted_share_partition_is_not_kept():
+def test_a_decided_transactional_acknowledgement_of_a_deleted_share_partition_is_not_kept():
     state = State(ONE, TWO, rules="repaired")
-    state.votes()
+    state.acknowledgements()
     state.comes(ColdSnapshot, ONE)
     state.marker()
     state.ask(upkeep.on_delete, DeleteShareGroupState((DeleteStateData(ONE),)))
-    assert upkeep.first_vote_needed(state.logs[HERE]) == state.logs[HERE].end_offset
+    assert upkeep.first_acknowledgement_needed(state.logs[HERE]) == state.logs[HERE].end_offset
 
 
 @pytest.mark.parametrize(
@@ -286,10 +288,12 @@ def test_a_decided_vote_of_a_deleted_share_partition_is_not_kept():
     [("repaired", Errors.CONCURRENT_TRANSACTIONS, True), ("finding-X13", Errors.NONE, False)],
 )
 @pytest.mark.parametrize("deletes", [True, False])
-def test_a_reset_while_a_vote_is_pending_is_refused_or_drops_the_vote(rules, error, kept, deletes):
+def test_a_reset_while_a_transactional_acknowledgement_is_pending_is_refused_or_drops_the_acknowledgement(
+    rules, error, kept, deletes
+):
     """Finding X13."""
     state = State(rules=rules)
-    state.votes()
+    state.acknowledgements()
     answer = (
         state.ask(upkeep.on_delete, DeleteShareGroupState((DeleteStateData(ONE),)))
         if deletes
@@ -298,16 +302,16 @@ def test_a_reset_while_a_vote_is_pending_is_refused_or_drops_the_vote(rules, err
         )
     )
     assert answer.only.error is error
-    assert bool(state.role.votes.get(9, ())) is kept
-    assert state.load().votes == state.role.votes
+    assert bool(state.role.acknowledgements.get(9, ())) is kept
+    assert state.load().acknowledgements == state.role.acknowledgements
     state.marker()
-    assert state.role.votes.get(9, ()) == ()
+    assert state.role.acknowledgements.get(9, ()) == ()
 
 
 def test_the_same_state_asked_for_again_is_no_reset_in_later_code():
     state = State(rules="repaired")
     state.rules = state.rules.but(initialize_again=lambda: False)
-    state.votes()
+    state.acknowledgements()
     answer = state.ask(
         sc.on_initialize, InitializeShareGroupState((InitializeStateData(ONE, 2, 100),))
     )

@@ -103,7 +103,9 @@ def test_a_refused_participant_stages_nothing() -> None:
     assert place.writes == []
 
 
-def test_the_vote_is_an_ordinary_state_write_with_the_producer_in_it_and_the_answer_waits() -> None:
+def test_the_transactional_acknowledgement_is_an_ordinary_state_write_with_the_producer_in_it_and_the_answer_waits() -> (
+    None
+):
     place = staging()
     answer_enlistment(place)
     assert place.writes[-1].only.batches == (PENDING,)
@@ -123,7 +125,7 @@ def test_a_rejection_says_what_a_commit_makes_of_it_where_there_is_a_dead_letter
 
 
 @pytest.mark.parametrize(("rules", "lock"), [(LATE, 0), (f"{LATE}+rollback_lock=no_timer", -1)])
-def test_a_vote_that_is_not_written_gives_the_record_back_with_its_lock_or_without(
+def test_a_transactional_acknowledgement_that_is_not_written_gives_the_record_back_with_its_lock_or_without(
     rules: str, lock: int
 ) -> None:
     place = staging(rules)
@@ -150,7 +152,9 @@ def test_a_record_without_a_timer_waits_for_its_member() -> None:
 
 
 @pytest.mark.parametrize("base", [LATE, "as-written"])
-def test_in_the_other_order_the_vote_is_there_before_the_coordinator_is_asked(base: str) -> None:
+def test_in_the_other_order_the_transactional_acknowledgement_is_there_before_the_coordinator_is_asked(
+    base: str,
+) -> None:
     place = staging(f"{base}+participant_order=staged_first")
     assert place.states(0, 0) == [TXP]
     if base == LATE:
@@ -162,7 +166,9 @@ def test_in_the_other_order_the_vote_is_there_before_the_coordinator_is_asked(ba
     assert place.last.error is Errors.NONE
 
 
-def test_in_the_other_order_a_refused_participant_leaves_the_vote_without_a_marker() -> None:
+def test_in_the_other_order_a_refused_participant_leaves_the_transactional_acknowledgement_without_a_marker() -> (
+    None
+):
     place = staging(f"{LATE}+participant_order=staged_first")
     place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)))
     answer_enlistment(place, Errors.INVALID_TXN_STATE)
@@ -267,7 +273,9 @@ def test_a_late_stage_write_wins_against_the_abort_by_state_number() -> None:
     assert stored_batches(desk) == (PENDING,)
 
 
-def test_of_two_votes_of_one_delivery_the_higher_staged_fields_stay() -> None:
+def test_of_two_transactional_acknowledgements_of_one_delivery_the_higher_staged_fields_stay() -> (
+    None
+):
     desk = initialised_desk(rules=LATE)
     other = PENDING.but(staged_producer_id=11)
     write(desk, other)
@@ -275,7 +283,9 @@ def test_of_two_votes_of_one_delivery_the_higher_staged_fields_stay() -> None:
     assert stored_batches(desk) == (other,)
 
 
-def test_two_votes_side_by_side_stay_apart_where_their_producers_differ() -> None:
+def test_two_transactional_acknowledgements_side_by_side_stay_apart_where_their_producers_differ() -> (
+    None
+):
     desk = initialised_desk(rules=LATE)
     other = PENDING.but(first=1, last=1, staged_producer_id=11)
     write(desk, PENDING, other)
@@ -305,7 +315,9 @@ def test_a_new_leader_loads_delivery_state_5_and_delivers_it_to_nobody() -> None
     assert place.last.records[0].offset == 1
 
 
-def test_a_leader_that_resolves_its_votes_itself_never_asks_for_their_outcome() -> None:
+def test_a_leader_that_resolves_its_transactional_acknowledgements_itself_never_asks_for_their_outcome() -> (
+    None
+):
     place = staging(MIDDLE)
     answer_enlistment(place)
     place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)))
@@ -335,7 +347,7 @@ def test_an_abort_at_the_last_delivery_archives_only_where_the_limit_is_asked(
 @pytest.mark.parametrize(
     ("limit", "becomes"), [("not_asked", AVL), ("archived_at_the_limit", ARCH)]
 )
-def test_the_same_of_a_vote_in_memory_whose_abort_marker_comes(
+def test_the_same_of_a_transactional_acknowledgement_in_memory_whose_abort_marker_comes(
     limit: str, becomes: RecordState
 ) -> None:
     rules = f"as-written-available+marker_epoch=at_least+abort_limit={limit}"
@@ -399,11 +411,11 @@ def test_writes_of_states_that_nobody_staged_are_as_before() -> None:
     )
 
 
-# -- a refresh that says nothing of a vote --------------------------------------------------------
+# -- a refresh that says nothing of a transactional acknowledgement --------------------------------
 
 
-def store_vote(rules: str) -> SharePlace:
-    """A leader whose vote for record 0 is stored."""
+def store_acknowledgement(rules: str) -> SharePlace:
+    """A leader whose transactional acknowledgement for record 0 is stored."""
     place = staging(rules)
     answer_enlistment(place)
     place.coordinator(WriteShareGroupStateResponse((WriteStateResult(Errors.NONE, KEY),)))
@@ -413,12 +425,12 @@ def store_vote(rules: str) -> SharePlace:
 DROPS = f"{LATE}+unanswered_vote=dropped_with_the_share_partition"
 
 
-def test_a_vote_for_which_the_state_has_no_batch_stays_pending_or_drops_the_share_partition() -> (
+def test_a_transactional_acknowledgement_for_which_the_state_has_no_batch_stays_pending_or_drops_the_share_partition() -> (
     None
 ):
     """SharePartitionTxnState.finalState: what no batch covers is left as it is."""
     for rules, there in ((LATE, True), (DROPS, False)):
-        place = store_vote(rules)
+        place = store_acknowledgement(rules)
         place.do(spl.on_refresh(place.role, KEY, place.on))
         place.coordinator(
             ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, 0, ()),))
@@ -433,15 +445,17 @@ def test_a_vote_for_which_the_state_has_no_batch_stays_pending_or_drops_the_shar
 )
 def test_a_state_of_a_newer_epoch_drops_the_share_partition_whatever_it_says(rules: str) -> None:
     """What the draft does when its read fails is not stored: as for every other FENCED_STATE_EPOCH."""
-    place = store_vote(rules)
+    place = store_acknowledgement(rules)
     place.do(spl.on_refresh(place.role, KEY, place.on))
     place.coordinator(ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 4, 0, ()),)))
     assert KEY not in place.role.shares
 
 
-def test_a_vote_below_the_start_offset_of_the_state_counts_as_archived() -> None:
+def test_a_transactional_acknowledgement_below_the_start_offset_of_the_state_counts_as_archived() -> (
+    None
+):
     for rules, found in ((LATE, ARCH), (DROPS, None)):
-        place = store_vote(rules)
+        place = store_acknowledgement(rules)
         place.do(spl.on_refresh(place.role, KEY, place.on))
         place.coordinator(
             ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, 1, ()),))

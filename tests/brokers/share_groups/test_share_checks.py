@@ -7,7 +7,7 @@ import pytest
 from kipviz.brokers.checks import Check, error_of, possible_errors
 from kipviz.brokers.groups import share_administration
 from kipviz.brokers.share_coordinators import share_state_checks
-from kipviz.brokers.share_coordinators.share_state import Vote
+from kipviz.brokers.share_coordinators.share_state import TransactionalAcknowledgement
 from kipviz.brokers.share_leaders import acknowledgement_checks
 from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.core.table import Table
@@ -238,7 +238,7 @@ def test_a_partition_that_is_not_there_is_refused_beside_one_that_is():
     ]
 
 
-def test_a_vote_of_the_first_producer_id_of_all_is_among_what_a_leader_knows():
+def test_a_transactional_acknowledgement_of_the_first_producer_id_of_all_is_among_what_a_leader_knows():
     staged = InFlight(TXP, 1, staged_producer_id=0, staged_producer_epoch=3)
     told = list_checks(acknowledgement_checks.states(Table.of({4: staged}), (4,)))
     assert ("staged by producer id and epoch", None, (0, 3), E.NONE) in told
@@ -259,12 +259,19 @@ def test_a_deletion_and_a_summary_are_shown_the_state_that_there_is():
 @pytest.mark.parametrize(
     ("rules", "otherwise"), [("repaired", (E.CONCURRENT_TRANSACTIONS,)), ("finding-X13", ())]
 )
-def test_votes_that_a_deletion_meets_are_those_of_its_own_share_partition(rules, otherwise):
+def test_transactional_acknowledgements_that_a_deletion_meets_are_those_of_its_own_share_partition(
+    rules, otherwise
+):
     desk = initialised_desk(rules=rules)
-    votes = Table.of({9: (Vote(KEY, 0, ()),), 10: (Vote("g1:another:0", 0, ()),)})
-    desk.role = desk.role.but(votes=votes)
-    check = share_state_checks.pending_votes(desk.role, KEY, desk.on)
+    acknowledgements = Table.of(
+        {
+            9: (TransactionalAcknowledgement(KEY, 0, ()),),
+            10: (TransactionalAcknowledgement("g1:another:0", 0, ()),),
+        }
+    )
+    desk.role = desk.role.but(acknowledgements=acknowledgements)
+    check = share_state_checks.pending_acknowledgements(desk.role, KEY, desk.on)
     assert (check.found, check.otherwise) == ((9,), otherwise)
     assert check.error is (otherwise[0] if otherwise else E.NONE)
-    other = share_state_checks.pending_votes(desk.role, "g1:nobody:0", desk.on)
+    other = share_state_checks.pending_acknowledgements(desk.role, "g1:nobody:0", desk.on)
     assert (other.found, other.error) == ((), E.NONE)

@@ -29,7 +29,7 @@ from tests.brokers.share_leaders.share_place import (
 from tests.messages.shares import stages
 
 HELD = InFlight(ACQ, 2, "M1", 0)
-VOTE = InFlight(
+ACKNOWLEDGEMENT = InFlight(
     *(TXP, 2, "M1"), staged_producer_id=9, staged_producer_epoch=0, staged_type=int(ACCEPT)
 )
 WRONG = Errors.INVALID_RECORD_STATE
@@ -68,10 +68,10 @@ def test_a_member_holds_what_is_acquired_by_it_and_is_not_being_written(
     ("record", "staged"),
     [
         (None, False),
-        (VOTE, True),
-        (VOTE.but(staged_producer_epoch=1), False),
-        (VOTE.but(staged_type=int(REJECT)), False),
-        (VOTE.but(state=ACK), False),
+        (ACKNOWLEDGEMENT, True),
+        (ACKNOWLEDGEMENT.but(staged_producer_epoch=1), False),
+        (ACKNOWLEDGEMENT.but(staged_type=int(REJECT)), False),
+        (ACKNOWLEDGEMENT.but(state=ACK), False),
     ],
 )
 def test_a_record_is_staged_by_who_staged_it_as_long_as_it_is_pending(
@@ -83,7 +83,7 @@ def test_a_record_is_staged_by_who_staged_it_as_long_as_it_is_pending(
 
 
 def test_a_staging_of_nothing_repeats_none_and_one_of_more_than_was_staged_neither() -> None:
-    me = share({4: VOTE, 5: HELD})
+    me = share({4: ACKNOWLEDGEMENT, 5: HELD})
     assert not checks.is_staged_again(me, request())
     assert not checks.is_staged_again(me, request(batch_of(4, 5)))
 
@@ -170,7 +170,7 @@ def test_who_held_a_record_before_is_who_holds_it_for_those_who_read() -> None:
     assert checks.alike(Table.of({1: now, 2: before}), (1, 2)) == (Alike(1, 2, now),)
 
 
-# -- batches of records -----------------------------------------------------------------------------
+# -- batches of records ----------------------------------------------------------------------------
 
 
 def test_a_record_is_done_for_good_once_that_is_durable() -> None:
@@ -179,9 +179,15 @@ def test_a_record_is_done_for_good_once_that_is_durable() -> None:
     assert not HELD.is_terminal
 
 
-def test_votes_are_told_in_batches_of_neighbours_that_are_equal() -> None:
-    rejected = VOTE.but(staged_type=int(REJECT))
-    cells = ((1, VOTE), (2, VOTE), (4, VOTE), (5, rejected), (6, rejected.but(delivery_count=3)))
+def test_transactional_acknowledgements_are_told_in_batches_of_neighbours_that_are_equal() -> None:
+    rejected = ACKNOWLEDGEMENT.but(staged_type=int(REJECT))
+    cells = (
+        (1, ACKNOWLEDGEMENT),
+        (2, ACKNOWLEDGEMENT),
+        (4, ACKNOWLEDGEMENT),
+        (5, rejected),
+        (6, rejected.but(delivery_count=3)),
+    )
     assert staged_batches(cells) == (
         StagedBatch(1, 2, int(ACCEPT), 2),
         StagedBatch(4, 4, int(ACCEPT), 2),
@@ -192,12 +198,14 @@ def test_votes_are_told_in_batches_of_neighbours_that_are_equal() -> None:
 
 def test_states_are_told_in_batches_of_neighbours_that_are_equal() -> None:
     done = InFlight(ARCH, 2)
-    voted = StateBatch(
+    staged = StateBatch(
         *(7, 7, TXP, 2), staged_producer_id=9, staged_producer_epoch=0, staged_type=int(ACCEPT)
     )
-    assert state_batches(((1, done), (2, done), (4, done), (5, InFlight(ARCH, 3)), (7, VOTE))) == (
+    assert state_batches(
+        ((1, done), (2, done), (4, done), (5, InFlight(ARCH, 3)), (7, ACKNOWLEDGEMENT))
+    ) == (
         StateBatch(1, 2, ARCH, 2),
         StateBatch(4, 4, ARCH, 2),
         StateBatch(5, 5, ARCH, 3),
-        voted,
+        staged,
     )

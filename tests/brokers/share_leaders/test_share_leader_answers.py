@@ -51,8 +51,8 @@ def hold_two() -> SharePlace:
     return place
 
 
-def store_votes() -> SharePlace:
-    """Two records have durable votes of producer id 9."""
+def store_acknowledgements() -> SharePlace:
+    """Two records have durable transactional acknowledgements of producer id 9."""
     pending = PendingBatch(9, 0, StagedBatch(0, 1, int(ACCEPT), 1))
     return SharePlace(last=3).load(0, pending=(pending,))
 
@@ -63,7 +63,7 @@ def test_it_is_said_what_became_of_the_state_that_was_asked_for() -> None:
     loading.fetch("M1", 2)
     loading.coordinator(invalid)
     assert reason_of_drop(loading) == REFUSED
-    asking = store_votes()
+    asking = store_acknowledgements()
     asking.do(spl.on_refresh(asking.role, KEY, asking.on))
     asking.coordinator(invalid)
     assert reason_of_drop(asking) == DELETED
@@ -77,10 +77,10 @@ def test_it_is_said_what_became_of_the_state_that_was_asked_for() -> None:
     ("error", "adds"),
     [(Errors.NONE, 1), (Errors.FENCED_STATE_EPOCH, 0), (Errors.UNKNOWN_SERVER_ERROR, 0)],
 )
-def test_a_participant_is_added_after_a_vote_only_if_that_is_durable(
+def test_a_participant_is_added_after_a_transactional_acknowledgement_only_if_that_is_durable(
     error: Errors, adds: int
 ) -> None:
-    """KIP-1289 (draft), slot participant_order: the vote first."""
+    """KIP-1289 (draft), slot participant_order: the transactional acknowledgement first."""
     place = SharePlace(rules="draft-late+participant_order=staged_first", last=3).load()
     place.fetch("M1", 1)
     place.stage("M1", batch_of(0, 0))
@@ -122,11 +122,11 @@ def test_a_connection_that_breaks_lets_a_current_share_partition_send_again() ->
 
 
 @pytest.mark.parametrize(("known", "state"), [(True, None), (False, TXP)])
-def test_a_leader_that_does_not_know_of_votes_lets_a_marker_pass(
+def test_a_leader_that_does_not_know_of_transactional_acknowledgements_lets_a_marker_pass(
     known: bool, state: object
 ) -> None:
     """Slot marker_below_level: after a downgrade of the feature."""
-    place = store_votes()
+    place = store_acknowledgements()
     place.rules = place.rules.but(
         marker_below_level=lambda _: known,
         marker_reach=lambda keys: keys,

@@ -1,4 +1,4 @@
-"""A share-partition in its leader's memory, function by function: loading, votes, locks and what a failed write undoes."""
+"""A share-partition in its leader's memory, function by function: loading, transactional acknowledgements, locks and what a failed write undoes."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def record_held(**fields: object) -> InFlight:
     return InFlight(ACQ, 1, "M1", 0).but(**fields)
 
 
-def vote(producer_id: int = 9, **fields: object) -> InFlight:
-    voted = InFlight(TXP, 1, staged_producer_id=producer_id, staged_producer_epoch=0)
-    return voted.but(staged_type=int(ACCEPT), **fields)
+def acknowledgement(producer_id: int = 9, **fields: object) -> InFlight:
+    staged = InFlight(TXP, 1, staged_producer_id=producer_id, staged_producer_epoch=0)
+    return staged.but(staged_type=int(ACCEPT), **fields)
 
 
 def share(records: dict[int, InFlight], *, start: int = 0) -> SharePartition:
@@ -82,7 +82,7 @@ def test_only_a_suspect_batch_of_several_available_records_is_kept_together(
     assert all(r == record for o, r in place.share.records.items() if o <= batch.last)
 
 
-# -- the outcome of votes ------------------------------------------------------------------------
+# -- the outcome of transactional acknowledgements -------------------------------------------------
 
 
 def outcome(
@@ -108,14 +108,14 @@ def outcome(
     return after
 
 
-def test_a_vote_whose_write_is_not_answered_has_an_outcome_if_another_one_of_its_transaction_is_durable() -> (
+def test_a_transactional_acknowledgement_whose_write_is_not_answered_has_an_outcome_if_another_one_of_its_transaction_is_durable() -> (
     None
 ):
-    front, unanswered = InFlight(AVL), vote(before_member="M1", ongoing=True)
+    front, unanswered = InFlight(AVL), acknowledgement(before_member="M1", ongoing=True)
     committed = durable(1, 2, ACK)
     alone = {0: front, 1: unanswered}
     assert outcome(alone, committed) == alone, "it may have been staged after the read"
-    beside = {**alone, 2: vote()}
+    beside = {**alone, 2: acknowledgement()}
     done = outcome(beside, committed)
     assert done is not None
     assert [done[o].state for o in (1, 2)] == [ACK, ACK]
@@ -126,24 +126,24 @@ def test_a_vote_whose_write_is_not_answered_has_an_outcome_if_another_one_of_its
     assert none == beside
 
 
-def test_a_vote_of_which_the_state_has_nothing_shows_another_state_unless_it_is_not_answered() -> (
+def test_a_transactional_acknowledgement_of_which_the_state_has_nothing_shows_another_state_unless_it_is_not_answered() -> (
     None
 ):
     front = {0: InFlight(AVL)}
-    assert outcome({**front, 1: vote()}) is None
-    assert outcome({**front, 1: vote()}, stays=True) == {**front, 1: vote()}
-    unanswered = {**front, 1: vote(ongoing=True), 2: vote()}
+    assert outcome({**front, 1: acknowledgement()}) is None
+    assert outcome({**front, 1: acknowledgement()}, stays=True) == {**front, 1: acknowledgement()}
+    unanswered = {**front, 1: acknowledgement(ongoing=True), 2: acknowledgement()}
     found = outcome(unanswered, durable(2, 2, ACK))
     assert found is not None
     assert (found[1], found[2].state) == (unanswered[1], ACK)
 
 
-def test_a_vote_that_is_durable_as_a_state_is_not_decided() -> None:
-    voted = {0: InFlight(AVL), 1: vote()}
+def test_a_transactional_acknowledgement_that_is_durable_as_a_state_is_not_decided() -> None:
+    staged = {0: InFlight(AVL), 1: acknowledgement()}
     undecided = StateBatch(1, 1, TXP, 1, staged_producer_id=9, staged_producer_epoch=0)
-    assert outcome(voted, undecided) == voted
+    assert outcome(staged, undecided) == staged
     pending = PendingBatch(9, 0, StagedBatch(1, 1, int(ACCEPT), 1))
-    assert outcome(voted, durable(1, 1), pending=(pending,)) == voted
+    assert outcome(staged, durable(1, 1), pending=(pending,)) == staged
 
 
 @pytest.mark.parametrize(
@@ -153,22 +153,24 @@ def test_a_record_that_was_deleted_while_it_was_staged_is_not_delivered_again(
     start: int, state: object, becomes: object
 ) -> None:
     """Finding X17: below the start offset nothing is AVAILABLE."""
-    voted = {0: record_held(), 1: vote(), 5: InFlight(AVL)}
-    done = outcome(voted, durable(1, 1, state), start=start)
+    staged = {0: record_held(), 1: acknowledgement(), 5: InFlight(AVL)}
+    done = outcome(staged, durable(1, 1, state), start=start)
     assert done is not None
     assert done[1].state is becomes
 
 
-# -- votes in memory ------------------------------------------------------------------------------
+# -- transactional acknowledgements in memory ------------------------------------------------------
 
 
-def test_only_a_vote_of_the_same_producer_that_is_no_longer_being_written_is_taken_back() -> None:
+def test_only_a_transactional_acknowledgement_of_the_same_producer_that_is_no_longer_being_written_is_taken_back() -> (
+    None
+):
     """KIP-1289, corner case 11 (draft)."""
     request = stages("t", "g1", 9, 0, "M1", 2, "src-0", (batch_of(0, 4),))
     records = {
-        0: vote(member_id="M1", lock=0),
-        1: vote(member_id="M1", lock=0, ongoing=True),
-        2: vote(8, member_id="M1", lock=0),
+        0: acknowledgement(member_id="M1", lock=0),
+        1: acknowledgement(member_id="M1", lock=0, ongoing=True),
+        2: acknowledgement(8, member_id="M1", lock=0),
         3: record_held(),
     }
     after, events = share_partition.unstage(share(records), request)
@@ -176,7 +178,9 @@ def test_only_a_vote_of_the_same_producer_that_is_no_longer_being_written_is_tak
     assert [e.first for e in events] == [0]
 
 
-def test_a_leader_may_ask_for_an_outcome_of_durable_votes_while_nothing_else_is_written() -> None:
+def test_a_leader_may_ask_for_an_outcome_of_durable_transactional_acknowledgements_while_nothing_else_is_written() -> (
+    None
+):
     pending = PendingBatch(9, 0, StagedBatch(1, 2, int(ACCEPT), 1))
     place = SharePlace().load(0, pending=(pending,))
     assert share_timers.refreshes(place.role, place.on) == (KEY,)
@@ -190,10 +194,12 @@ def test_a_leader_may_ask_for_an_outcome_of_durable_votes_while_nothing_else_is_
     assert staged_batches(share_partition.pending_cells(place.share))
 
 
-# -- locks, and the end of a transition -------------------------------------------------------------
+# -- locks, and the end of a transition ------------------------------------------------------------
 
 
-def test_a_lock_under_which_only_a_vote_that_is_being_written_is_held_does_not_run_out() -> None:
+def test_a_lock_under_which_only_a_transactional_acknowledgement_that_is_being_written_is_held_does_not_run_out() -> (
+    None
+):
     place = SharePlace().load()
     place.fetch("M1", 1)
     assert share_timers.locks(place.role, place.on) == ((KEY, 0),)
@@ -207,8 +213,8 @@ def test_a_lock_under_which_only_a_vote_that_is_being_written_is_held_does_not_r
     [
         (record_held(), True, InFlight(AVL, 1)),
         (record_held(), False, None),
-        (vote(lock=0, ongoing=True), True, None),
-        (vote(lock=0), True, InFlight(AVL, 1)),
+        (acknowledgement(lock=0, ongoing=True), True, None),
+        (acknowledgement(lock=0), True, InFlight(AVL, 1)),
         (InFlight(ARCH, 1, lock=0), True, None),
         (
             record_held(ongoing=True, state=ACK),
@@ -231,22 +237,22 @@ def test_a_write_that_is_durable_ends_the_transitions_that_are_under_way_and_no_
     """InFlightState.completeStateTransition."""
     records = {
         0: record_held(),
-        1: vote(ongoing=True, before_member="M1", member_id="M1", lock=0),
+        1: acknowledgement(ongoing=True, before_member="M1", member_id="M1", lock=0),
         2: record_held(ongoing=True, state=ACK, before_member="M1"),
     }
     after = share_partition.settle(share(records), (0, 1, 2, 7))
     assert dict(after.records.items()) == {
         0: record_held(),
-        1: vote(member_id="M1", lock=0),
+        1: acknowledgement(member_id="M1", lock=0),
         2: InFlight(ACK, 1),
     }
 
 
 def test_a_write_that_failed_gives_back_what_it_was_to_make_durable_with_its_lock() -> None:
-    """Only the lock of a vote is the design's to say (slot rollback_lock)."""
+    """Only the lock of a transactional acknowledgement is the design's to say (slot rollback_lock)."""
     records = {
         0: record_held(),
-        1: vote(ongoing=True, before_member="M1", lock=0),
+        1: acknowledgement(ongoing=True, before_member="M1", lock=0),
         2: record_held(ongoing=True, state=ACK, member_id="", before_member="M1"),
     }
     on = ON.but(rules=ON.rules.but(rollback_lock=lambda _: 5))
@@ -259,7 +265,7 @@ def test_a_write_that_failed_gives_back_what_it_was_to_make_durable_with_its_loc
     assert [e.first for e in events] == [1, 2]
 
 
-# -- the start of the log, and a share-partition that is dropped -------------------------------------
+# -- the start of the log, and a share-partition that is dropped -----------------------------------
 
 
 @pytest.mark.parametrize("log_start", [0, 1])
@@ -295,13 +301,15 @@ def test_of_a_dropped_share_partition_only_what_was_sent_is_still_read(
     assert (after.status, len(after.records)) == (Status.FENCED, 0)
 
 
-def test_a_move_names_who_holds_the_record_or_held_it_and_whose_vote_it_is_or_was() -> None:
+def test_a_move_names_who_holds_the_record_or_held_it_and_whose_transactional_acknowledgement_it_is_or_was() -> (
+    None
+):
     me = share({})
-    voted = vote(member_id="M2")
+    staged = acknowledgement(member_id="M2")
     for before, after, member, producer_id in (
-        (record_held(), voted, "M2", 9),
-        (voted, InFlight(AVL, 1), "M2", 9),
-        (vote(8, member_id="M1"), voted, "M2", 9),
+        (record_held(), staged, "M2", 9),
+        (staged, InFlight(AVL, 1), "M2", 9),
+        (acknowledgement(8, member_id="M1"), staged, "M2", 9),
         (InFlight(AVL), record_held(), "M1", -1),
         (record_held(), InFlight(ACK, 1), "M1", -1),
     ):

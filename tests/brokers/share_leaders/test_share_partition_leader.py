@@ -115,9 +115,9 @@ def test_a_load_that_is_refused_for_good_is_told_to_whoever_waits():
     assert KEY not in place.role.shares
 
 
-def test_votes_that_are_pending_are_not_delivered_by_a_new_leader():
-    vote = PendingBatch(9, 0, StagedBatch(1, 2, int(ACCEPT), 1))
-    place = SharePlace().load(0, pending=(vote,))
+def test_transactional_acknowledgements_that_are_pending_are_not_delivered_by_a_new_leader():
+    acknowledgement = PendingBatch(9, 0, StagedBatch(1, 2, int(ACCEPT), 1))
+    place = SharePlace().load(0, pending=(acknowledgement,))
     place.fetch("M1", 3)
     assert list_acquired(place) == [(0, 0, 1), (3, 4, 1)]
 
@@ -785,7 +785,7 @@ def hold_three(rules="repaired", **settings):
     return place
 
 
-def test_a_vote_is_promised_when_it_is_durable_and_then_pins_the_record():
+def test_a_transactional_acknowledgement_is_promised_when_it_is_durable_and_then_pins_the_record():
     """[PR] InFlightStateTxnTest: staging cancels the lock."""
     place = hold_three()
     assert place.stage("M1", batch_of(0, 1)) is None
@@ -859,7 +859,9 @@ def test_only_what_the_log_says_of_the_group_itself_is_held_against_the_member_s
         ),
     ],
 )
-def test_in_a_group_that_has_members_a_vote_needs_the_epoch_of_its_own(records, error):
+def test_in_a_group_that_has_members_a_transactional_acknowledgement_needs_the_epoch_of_its_own(
+    records, error
+):
     place = hold_three("repaired+member_epoch=the_current_one")
     place.leaders[MEMBERS] = 1
     log = PartitionLog(MEMBERS)
@@ -894,7 +896,7 @@ def test_a_lock_that_gives_a_staged_record_to_its_member_leaves_no_timer():
     assert place.fetch("M2", 3) is None
 
 
-def test_a_vote_that_could_not_be_made_durable_gives_the_record_back_to_the_member():
+def test_a_transactional_acknowledgement_that_could_not_be_made_durable_gives_the_record_back_to_the_member():
     place = hold_three()
     place.stage("M1", batch_of(0, 0))
     place.coordinator(TxnWriteShareGroupStateResponse(Errors.CONCURRENT_TRANSACTIONS, KEY))
@@ -903,7 +905,7 @@ def test_a_vote_that_could_not_be_made_durable_gives_the_record_back_to_the_memb
     assert place.share.records[0].member_id == "M1"
 
 
-def test_the_same_staging_again_is_answered_once_the_vote_is_durable():
+def test_the_same_staging_again_is_answered_once_the_transactional_acknowledgement_is_durable():
     """Finding K: a lost answer must not abort a healthy transaction."""
     place = hold_three()
     place.stage("M1", batch_of(0, 0), source="p")
@@ -925,14 +927,18 @@ def test_as_written_the_same_staging_again_is_an_invalid_record_state():
 @pytest.mark.parametrize(
     ("outcome", "state", "start"), [(ACK, ACK, 1), (ARCH, ARCH, 1), (AVL, AVL, 0)]
 )
-def test_what_became_of_a_vote_is_looked_up_at_the_share_coordinator(outcome, state, start):
+def test_what_became_of_a_transactional_acknowledgement_is_looked_up_at_the_share_coordinator(
+    outcome, state, start
+):
     place = hold_three()
     place.stage("M1", batch_of(0, 0))
     place.coordinator()
     assert share_timers.why_no_refresh(place.role, KEY, place.on) is None
     place.do(spl.on_refresh(place.role, KEY, place.on))
-    vote = PendingBatch(9, 0, StagedBatch(0, 0, int(ACCEPT), 1))
-    undecided = ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, 0, (), (vote,)),))
+    acknowledgement = PendingBatch(9, 0, StagedBatch(0, 0, int(ACCEPT), 1))
+    undecided = ReadShareGroupStateResponse(
+        (ReadStateResult(Errors.NONE, KEY, 3, 0, (), (acknowledgement,)),)
+    )
     place.coordinator(undecided)
     assert place.states(0, 0) == [TXP]
     place.do(spl.on_refresh(place.role, KEY, place.on))
@@ -946,8 +952,10 @@ def test_what_became_of_a_vote_is_looked_up_at_the_share_coordinator(outcome, st
 
 
 @pytest.mark.parametrize("state_epoch", [3, 4])
-def test_a_vote_of_which_the_state_has_no_word_any_more_ends_with_what_was_loaded(state_epoch):
-    """The group was reset behind the leader: no later read would have an outcome for the vote."""
+def test_a_transactional_acknowledgement_of_which_the_state_has_no_word_any_more_ends_with_what_was_loaded(
+    state_epoch,
+):
+    """The group was reset behind the leader: no later read would have an outcome for the transactional acknowledgement."""
     place = hold_three()
     place.stage("M1", batch_of(0, 0))
     place.coordinator()
@@ -992,7 +1000,7 @@ def test_a_newer_state_epoch_ends_what_was_loaded_whatever_else_it_says():
     assert KEY not in place.role.shares
 
 
-def test_a_share_partition_with_a_vote_is_not_forgotten_with_its_last_member():
+def test_a_share_partition_with_a_transactional_acknowledgement_is_not_forgotten_with_its_last_member():
     """Finding X5; Kafka's onGroupEmpty would forget it."""
     kept, dropped = hold_three(), hold_three("repaired+eviction=allowed")
     for place in (kept, dropped):
@@ -1009,7 +1017,7 @@ def as_written_enlisted(place, error=Errors.NONE):
     place.do(spl.on_enlisted(place.role, answer, place.on))
 
 
-def test_as_written_a_vote_is_in_memory_once_the_group_s_partition_is_enlisted():
+def test_as_written_a_transactional_acknowledgement_is_in_memory_once_the_group_s_partition_is_enlisted():
     place = hold_three("as-written")
     assert place.stage("M1", batch_of(0, 0)) is None
     assert place.requests[-1].message.transactions[0].partitions == (BY_GROUP,)
@@ -1073,19 +1081,19 @@ def test_a_renewal_that_is_being_written_is_not_given_back_when_the_member_is_go
     assert left.state.records[1].state is AVL
 
 
-def test_a_marker_decides_its_producer_s_votes_behind_those_of_another_one():
+def test_a_marker_decides_its_producer_s_transactional_acknowledgements_behind_those_of_another_one():
     place = SharePlace(rules="as-written").load()
     place.fetch("M1", 3)
-    votes = [
+    acknowledgements = [
         InFlight(TXP, 1, staged_producer_id=8, staged_producer_epoch=0, staged_type=1),
         InFlight(TXP, 1, staged_producer_id=9, staged_producer_epoch=7, staged_type=1),
         InFlight(TXP, 1, staged_producer_id=9, staged_producer_epoch=0, staged_type=1),
     ]
-    share = place.share.but(records=Table.of(dict(enumerate(votes))))
+    share = place.share.but(records=Table.of(dict(enumerate(acknowledgements))))
     done = share_writes.apply_marker(share, ApplyMarkerToShares(9, 0, committed=True), place.on)
     assert dict(done.state.records.items()) == {
-        0: votes[0],
-        1: votes[1],
+        0: acknowledgements[0],
+        1: acknowledgements[1],
         2: done.state.records[2],
     }
     assert done.state.records[2].state is ACK

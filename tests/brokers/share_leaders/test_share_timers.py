@@ -31,7 +31,7 @@ from tests.brokers.share_leaders.share_place import ACCEPT, ACQ, AVL, KEY, TXP, 
 from tests.messages.shares import acknowledges, fetches
 
 ON = SharePlace().on
-VOTE = InFlight(TXP, 1, "M1", 0, staged_producer_id=0, staged_producer_epoch=3)
+ACKNOWLEDGEMENT = InFlight(TXP, 1, "M1", 0, staged_producer_id=0, staged_producer_epoch=3)
 
 
 def leader(record: InFlight, status: Status = Status.ACTIVE) -> ShareLeader:
@@ -45,11 +45,11 @@ def leader(record: InFlight, status: Status = Status.ACTIVE) -> ShareLeader:
         (InFlight(ACQ, 1, "M1", 0), None),
         (InFlight(ACQ, 1, "M1", 3), "no record of src-0 is held under the lock of offset 0"),
         (
-            VOTE.but(ongoing=True),
+            ACKNOWLEDGEMENT.but(ongoing=True),
             "src-0@4 is TX_PENDING, which is not durable yet: until then its lock does not expire",
         ),
         (
-            VOTE,
+            ACKNOWLEDGEMENT,
             "src-0@4 is TX_PENDING, staged by producer id 0 in epoch 3: in this design its lock does not expire",
         ),
         (
@@ -87,7 +87,7 @@ def test_an_outcome_that_is_not_asked_for_has_a_reason() -> None:
     free = leader(InFlight(AVL))
     assert share_timers.why_no_refresh(free, KEY, ON) == "no record of src-0 is TX_PENDING"
     not_loaded = f"broker 1 has not loaded the share-partition {KEY}"
-    loading = leader(VOTE, Status.INITIALIZING)
+    loading = leader(ACKNOWLEDGEMENT, Status.INITIALIZING)
     assert share_timers.why_no_refresh(loading, KEY, ON) == not_loaded
     assert share_timers.why_no_refresh(ShareLeader(), KEY, ON) == not_loaded
     assert not share_partition.can_refresh(loading.shares[KEY], ON)

@@ -62,7 +62,7 @@ def copying() -> SharePlace:
 
 
 def deciding() -> SharePlace:
-    """A marker decides a vote that is kept in memory (KIP-1289 as written)."""
+    """A marker decides a transactional acknowledgement that is kept in memory (KIP-1289 as written)."""
     place = SharePlace(rules="as-written").load()
     place.fetch("M1", 1)
     place.stage("M1", batch_of(0, 0))

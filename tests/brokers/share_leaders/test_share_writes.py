@@ -41,7 +41,9 @@ from tests.messages.shares import stages
 
 ON = SharePlace().on
 HELD = InFlight(ACQ, 1, "M1", 0)
-VOTE = HELD.but(state=TXP, staged_producer_id=9, staged_producer_epoch=0, staged_type=int(ACCEPT))
+ACKNOWLEDGEMENT = HELD.but(
+    state=TXP, staged_producer_id=9, staged_producer_epoch=0, staged_type=int(ACCEPT)
+)
 STAGED_FIRST = "draft-late+participant_order=staged_first"
 QUEUE = {"dead_letter_topic": "dlq.g1"}
 TICKET = ReplyTo("B7/markers", 1, 0)
@@ -52,8 +54,8 @@ def share(records: dict[int, InFlight], *writes: PendingWrite) -> SharePartition
     return made.but(next_offset=9, records=Table.of(records), writes=writes)
 
 
-def store_votes(**settings: object) -> SharePlace:
-    """Two records have durable votes of producer id 9, at the first of all offsets."""
+def store_acknowledgements(**settings: object) -> SharePlace:
+    """Two records have durable transactional acknowledgements of producer id 9, at the first of all offsets."""
     pending = PendingBatch(9, 0, StagedBatch(0, 1, int(ACCEPT), 1))
     return SharePlace(last=3, **settings).load(0, pending=(pending,))
 
@@ -66,7 +68,7 @@ def names(place: SharePlace) -> set[str]:
 
 
 @pytest.mark.parametrize("queue", [None, QUEUE])
-def test_a_rejected_vote_says_what_a_commit_makes_of_it_where_there_is_a_dead_letter_queue(
+def test_a_rejected_transactional_acknowledgement_says_what_a_commit_makes_of_it_where_there_is_a_dead_letter_queue(
     queue: dict[str, str] | None,
 ) -> None:
     """Pull request 22357 (draft)."""
@@ -89,7 +91,9 @@ def test_who_stages_the_same_again_takes_the_place_of_who_waited_for_that_write(
     assert [write.reply_to for write in after.writes] == [second, first, first]
 
 
-def test_a_vote_that_is_written_before_its_participant_is_added_is_answered_after_that() -> None:
+def test_a_transactional_acknowledgement_that_is_written_before_its_participant_is_added_is_answered_after_that() -> (
+    None
+):
     place = SharePlace(rules=STAGED_FIRST, last=3).load()
     place.fetch("M1", 1)
     place.stage("M1", batch_of(0, 0))
@@ -99,13 +103,13 @@ def test_a_vote_that_is_written_before_its_participant_is_added_is_answered_afte
     assert len(place.replies) == seen
 
 
-# -- locks, members and markers ---------------------------------------------------------------------
+# -- locks, members and markers --------------------------------------------------------------------
 
 
 def test_of_what_a_lock_held_only_what_is_free_now_is_written() -> None:
     """SharePartition.releaseAcquisitionLockOnTimeout."""
     written = HELD.but(state=ACK, ongoing=True, before_member="M1")
-    records = {0: HELD, 1: written, 2: VOTE, 3: HELD.but(lock=7)}
+    records = {0: HELD, 1: written, 2: ACKNOWLEDGEMENT, 3: HELD.but(lock=7)}
     on = ON.but(rules=ON.rules.but(lock_expiry=lambda record: record.but(lock=-1)))
     done = share_writes.expire(share(records), 0, on)
     after = done.state.records
@@ -131,7 +135,9 @@ def test_what_a_marker_gives_back_to_its_member_is_not_written(
         marker_epoch=lambda *_: True, abort_target=lambda record: record.without_staging(ACQ)
     )
     marker = ApplyMarkerToShares(9, 0, committed=committed, ticket=ticket)
-    done = share_writes.apply_marker(share({0: HELD, 1: VOTE}), marker, ON.but(rules=rules))
+    done = share_writes.apply_marker(
+        share({0: HELD, 1: ACKNOWLEDGEMENT}), marker, ON.but(rules=rules)
+    )
     assert [write.offsets for write in done.state.writes] == ([(1,)] if committed else [])
     assert bool(done.requests) is committed
     if not (committed and ticket):
@@ -139,7 +145,7 @@ def test_what_a_marker_gives_back_to_its_member_is_not_written(
         assert event.because == f"the {'COMMIT' if committed else 'ABORT'} marker arrived"
 
 
-# -- answers ----------------------------------------------------------------------------------------
+# -- answers ---------------------------------------------------------------------------------------
 
 
 def test_a_read_is_tried_again_without_end() -> None:
@@ -158,14 +164,14 @@ def refresh(place: SharePlace, answer: ReadShareGroupStateResponse) -> None:
 
 def test_an_outcome_is_read_out_of_a_state_that_could_not_be_loaded() -> None:
     """A share coordinator may have moved the start offset over a batch that it tells all the same."""
-    place = store_votes()
+    place = store_acknowledgements()
     done = durable(0, 1, ACK)
     refresh(place, ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 3, 1, (done,)),)))
     assert place.share.start_offset == 2
 
 
 def test_a_fetch_that_waits_hears_that_the_state_was_made_anew() -> None:
-    place = store_votes()
+    place = store_acknowledgements()
     place.fetch("M1", 2)
     assert place.fetch("M1", 2) is None
     refresh(place, ReadShareGroupStateResponse((ReadStateResult(Errors.NONE, KEY, 4, 0),)))
@@ -207,7 +213,7 @@ def test_an_answer_about_a_copy_that_is_not_made_changes_nothing() -> None:
     assert place.role == before
 
 
-def test_a_record_that_is_given_up_with_its_vote_is_noted_unless_the_start_has_moved_over_it() -> (
+def test_a_record_that_is_given_up_with_its_transactional_acknowledgement_is_noted_unless_the_start_has_moved_over_it() -> (
     None
 ):
     """Slot abort_limit."""
@@ -223,7 +229,7 @@ def test_a_record_that_is_given_up_with_its_vote_is_noted_unless_the_start_has_m
         assert [write.offsets for write in place.share.writes] == offsets
 
 
-# -- failures ---------------------------------------------------------------------------------------
+# -- failures --------------------------------------------------------------------------------------
 
 
 def test_a_state_that_is_not_well_formed_is_said_to_be_so() -> None:

@@ -1,4 +1,4 @@
-"""What a share-partition leader does with votes that it has in memory, step by step (pull request 22357, draft)."""
+"""What a share-partition leader does with transactional acknowledgements that it has in memory, step by step (pull request 22357, draft)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TICKET = ReplyTo("B7/markers", 1, 0)
 OTHER = KEY.replace("g1", "g2")
 
 
-def vote(producer: int = 9, count: int = 1) -> InFlight:
+def acknowledgement(producer: int = 9, count: int = 1) -> InFlight:
     return InFlight(TXP, count, staged_producer_id=producer, staged_producer_epoch=0)
 
 
@@ -59,11 +59,13 @@ def await_marker(**shares: SharePartition) -> tuple[ShareLeader, MarkerApplied]:
     return done.state, call.message
 
 
-def test_a_marker_waits_for_the_writes_that_decide_votes_of_its_producer_and_no_others() -> None:
-    records = {0: vote(), 1: vote(8), 2: InFlight(ACQ, 1)}
+def test_a_marker_waits_for_the_writes_that_decide_transactional_acknowledgements_of_its_producer_and_no_others() -> (
+    None
+):
+    records = {0: acknowledgement(), 1: acknowledgement(8), 2: InFlight(ACQ, 1)}
     mine = write(DECIDE, 0, 7)
     writes = (mine, write("stage", 0), write(DECIDE, 1), write(DECIDE, 2, 7))
-    after, applied = await_marker(one=share(records, *writes), other=share({1: vote(8)}))
+    after, applied = await_marker(one=share(records, *writes), other=share({1: acknowledgement(8)}))
     assert applied == MarkerApplied(TICKET, (KEY,))
     found = after.shares[KEY].writes
     assert found == (mine.but(reply_to=TICKET), *writes[1:])
@@ -71,7 +73,7 @@ def test_a_marker_waits_for_the_writes_that_decide_votes_of_its_producer_and_no_
 
 def test_only_what_is_tx_pending_still_is_decided_by_a_write_that_is_durable() -> None:
     batches = (StateBatch(0, 8, ACK, 1),)
-    me = share({0: vote(), 1: InFlight(ACQ, 1, member_id="M1", lock=1)})
+    me = share({0: acknowledgement(), 1: InFlight(ACQ, 1, member_id="M1", lock=1)})
     after, events = share_outcomes.apply_outcome(
         me, write(DECIDE, 0, 1, 7, batches=batches), SharePlace().on
     )
@@ -90,7 +92,7 @@ def test_an_aborted_record_at_the_limit_is_archived_if_it_became_available(
     rules = on.rules.but(
         abort_target=lambda r: r.without_staging(state), abort_limit=lambda *_: True
     )
-    after = share_outcomes.abort_record(share({}), vote(), on.but(rules=rules))
+    after = share_outcomes.abort_record(share({}), acknowledgement(), on.but(rules=rules))
     assert after.state is becomes
 
 
@@ -100,7 +102,7 @@ def test_an_abort_archives_at_the_limit_what_is_available_and_not_behind_the_sta
 ) -> None:
     on = SharePlace().on
     on = on.but(rules=on.rules.but(abort_limit=lambda *_: True))
-    me = share({0: vote(), 1: vote(), 2: vote()}, start=start)
+    me = share({0: acknowledgement(), 1: acknowledgement(), 2: acknowledgement()}, start=start)
     found = (StateBatch(0, 0, AVL, 1), StateBatch(1, 1, ACK, 1))
     assert share_outcomes.archived_at_limit(me, found, on) == archived
 
@@ -111,7 +113,7 @@ def test_an_abort_archives_at_the_limit_what_is_available_and_not_behind_the_sta
 def test_a_record_that_waits_for_its_copy_was_rejected(state: RecordState, cause: str) -> None:
     """KIP-1191: the dead letter names the reason."""
     after = share_outcomes.outcome_of(
-        share({}), vote(), StateBatch(0, 0, state, 1), SharePlace().on
+        share({}), acknowledgement(), StateBatch(0, 0, state, 1), SharePlace().on
     )
     assert (after.state, after.cause) == (state, cause)
 

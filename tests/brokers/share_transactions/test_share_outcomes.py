@@ -1,4 +1,4 @@
-"""A marker whose outcome for a vote in memory has to become durable (slot outcome_write)."""
+"""A marker whose outcome for a transactional acknowledgement in memory has to become durable (slot outcome_write)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ def test_in_the_draft_the_record_stays_tx_pending_and_the_marker_waits_for_the_w
     assert marker_answers(trace) == [Errors.NONE]
 
 
-def test_a_write_that_fails_fails_the_marker_and_leaves_the_vote_for_the_next_one() -> None:
+def test_a_write_that_fails_fails_the_marker_and_leaves_the_transactional_acknowledgement_for_the_next_one() -> (
+    None
+):
     model, trace = at_the_marker(DRAFT)
     trace = lose(model, trace, 4)
     assert marker_answers(trace) == []
@@ -134,7 +136,7 @@ def test_as_written_a_failed_write_duplicates_the_record_and_in_the_draft_it_doe
     assert kept[DRAFT] != "broken"
 
 
-def test_the_repaired_design_has_no_vote_in_memory_to_lose() -> None:
+def test_the_repaired_design_has_no_transactional_acknowledgement_in_memory_to_lose() -> None:
     trace, _ = STORY.play(design("repaired"))
     assert PROPERTIES[0].finding(trace.observations[0]).status != "broken"
     assert transaction(trace) is TransactionState.COMPLETE_COMMIT

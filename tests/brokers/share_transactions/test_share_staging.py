@@ -99,7 +99,9 @@ def test_where_the_client_adds_the_participant_the_leader_asks_no_coordinator() 
     assert not place.sent(AddPartitionsToTxn)
 
 
-def test_a_vote_that_is_no_state_is_kept_in_memory_and_answered_at_once() -> None:
+def test_a_transactional_acknowledgement_that_is_no_state_is_kept_in_memory_and_answered_at_once() -> (
+    None
+):
     place = SharePlace(last=2, rules="pull-request-22357").load()
     place.fetch("M1", 3)
     place.rules = place.rules.but(vote_form=lambda: "", staged_acks=lambda batches: batches)

@@ -33,7 +33,9 @@ def test_without_a_fault_every_interleaving_ends_in_one_outcome() -> None:
     assert len(found.run(only).trace.line) - 1 == only.steps
 
 
-def test_a_vote_that_nobody_resolves_is_an_outcome_although_its_leader_keeps_looking() -> None:
+def test_a_transactional_acknowledgement_that_nobody_resolves_is_an_outcome_although_its_leader_keeps_looking() -> (
+    None
+):
     (only,) = group_interleavings(SMALL, "finding-I").groups
     assert only.ended.records == (("src-0@100", "TX_PENDING"),)
 

@@ -96,7 +96,7 @@ def test_a_fault_that_is_not_repaired_holds_it_up_for_ever(monkeypatch: pytest.M
 
 
 def test_new_faults_resolve_nothing() -> None:
-    """Only a crash of the leader would forget the vote; a future without one is asked for."""
+    """Only a crash of the leader would forget the transactional acknowledgement; a future without one is asked for."""
     trace = standing("as-written+lock_expiry=pinned_until_marker", "COMPLETE_COMMIT")
     assert settle_trace(trace)[0] == "for ever"
     assert settle_trace(trace.take(CrashBroker(5)))[0] == "resolved"

@@ -89,7 +89,7 @@ def test_the_places_of_all_other_steps_stay_what_they_were() -> None:
 
 
 def test_what_asks_again_and_finds_something_new_goes_before_a_timer() -> None:
-    """The leader's look-up of a decided vote resolves it: no lock may run out before that."""
+    """The leader's look-up of a decided transactional acknowledgement resolves it: no lock may run out before that."""
     model = resting(under="finding-D")
     looks = 0
     for world in reach_worlds(model):

@@ -46,14 +46,16 @@ def test_a_plain_acknowledgement_by_hand() -> None:
     assert ms(found, found.acknowledged) == commit + C + H + B + H + A + B
 
 
-def test_a_durable_vote_costs_the_commit_an_append_and_two_broker_hops_more() -> None:
+def test_a_durable_transactional_acknowledgement_costs_the_commit_an_append_and_two_broker_hops_more() -> (
+    None
+):
     written, repaired = timed_round(AS_WRITTEN, ODD), timed_round(REPAIRED, ODD)
     assert ms(repaired, repaired.ended) - ms(written, written.ended) == A + 2 * B + H
     assert written.acknowledged is None
     assert repaired.acknowledged is not None
 
 
-def test_a_session_sends_the_batch_and_the_vote_at_the_same_time() -> None:
+def test_a_session_sends_the_batch_and_the_transactional_acknowledgement_at_the_same_time() -> None:
     one, other = timed_round(REPAIRED, ODD), timed_round(SESSION, ODD)
     assert ms(other, other.ended) < ms(one, one.ended)
 
@@ -127,7 +129,9 @@ def test_a_lock_runs_out_when_its_duration_is_over_and_not_before(handling_ms: f
     assert found.timed.at_us(step) - first_delivery(found.timed) == 30_000_000
 
 
-def test_a_vote_of_a_crashed_process_waits_for_the_transaction_timeout() -> None:
+def test_a_transactional_acknowledgement_of_a_crashed_process_waits_for_the_transaction_timeout() -> (
+    None
+):
     found = after_crash(REPAIRED, ODD, to=OTHER_MEMBER)
     step = found.timed.first(lambda m, _: isinstance(m.action, TimeOutTransaction))
     assert step is not None

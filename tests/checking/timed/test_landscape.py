@@ -40,7 +40,9 @@ def test_the_repaired_design_breaks_nowhere(found: Landscape) -> None:
     }
 
 
-def test_a_lock_that_may_take_a_vote_back_has_to_outlast_the_work(found: Landscape) -> None:
+def test_a_lock_that_may_take_a_transactional_acknowledgement_back_has_to_outlast_the_work(
+    found: Landscape,
+) -> None:
     assert verdicts(found, "finding-D") == {
         (10_000, 5_000): "never commits",
         (10_000, 60_000): "atomic",

@@ -9,7 +9,7 @@ from kipviz.checking.timed.landscape import LOOK_UP_MS
 from kipviz.checking.timed.time_limits import BadLimits, Limits, advice
 from kipviz.cluster.specs.spec import ApplicationSpec
 
-WORK, VOTES, WHATEVER, DELIVERIES, ABORTS, BOUNDS = range(6)
+WORK, ACKNOWLEDGEMENTS, WHATEVER, DELIVERIES, ABORTS, BOUNDS = range(6)
 
 
 def right(**changes: int) -> list[bool]:
@@ -26,9 +26,13 @@ def test_the_defaults_are_kafkas() -> None:
     assert limits.timeout == app.transaction_timeout_ms
 
 
-def test_with_kafkas_defaults_it_hangs_on_the_work_whether_a_vote_can_be_taken_back() -> None:
+def test_with_kafkas_defaults_it_hangs_on_the_work_whether_a_transactional_acknowledgement_can_be_taken_back() -> (
+    None
+):
     assert right(work=20_000) == [True, True, False, True, True, True]
-    assert right(work=25_000)[VOTES] is False, "25 s and 5 s until the look-up are not below 30 s"
+    assert right(work=25_000)[ACKNOWLEDGEMENTS] is False, (
+        "25 s and 5 s until the look-up are not below 30 s"
+    )
     told = advice(Limits())[WHATEVER].says
     assert told.endswith("a transaction.timeout.ms below 15 s would be enough")
 
@@ -36,7 +40,7 @@ def test_with_kafkas_defaults_it_hangs_on_the_work_whether_a_vote_can_be_taken_b
 def test_a_lock_above_time_out_scan_and_look_up_holds_for_any_work() -> None:
     for work in (1_000, 40_000, 3_600_000):
         found = right(lock=60_000, timeout=44_000, work=work)
-        assert (found[VOTES], found[WHATEVER]) == (True, True)
+        assert (found[ACKNOWLEDGEMENTS], found[WHATEVER]) == (True, True)
     assert right(lock=60_000, timeout=45_000)[WHATEVER] is False
     assert "no transaction.timeout.ms would be enough" in advice(Limits(lock=15_000))[WHATEVER].says
 

@@ -1,7 +1,7 @@
 ---------------------------- MODULE KIP1289Core ----------------------------
 (* The core of KIP-1289: members of a share group acquire records, producers *)
 (* put out what was made of them and stage the acknowledgements in their     *)
-(* transactions, markers resolve the votes. The same atomic steps as         *)
+(* transactions, markers resolve them. The same atomic steps as              *)
 (* tests/checking/kip_1289_core.py. Untimed: a lock may run out at any time. *)
 EXTENDS Naturals
 
@@ -10,29 +10,29 @@ CONSTANTS
     LastRecord,        \* records are 1..LastRecord, in order
     LastEpoch,         \* how many transactions each producer may decide
     Locks, Crashes,    \* how many locks may run out, leaders may crash
-    Durable,           \* a vote survives a crash of the share-partition leader
+    Durable,           \* an acknowledgement survives a crash of the share-partition leader
     Pinned             \* the lock of a staged record does not run out
 
 Records == 1..LastRecord
 
 VARIABLES
-    state, holder, voter,      \* of each record
-    txn, epoch, outs, voted,   \* of each producer
+    state, holder, stagedBy,   \* of each record
+    txn, epoch, outs, staged,  \* of each producer
     outMarker, shareMarker,    \* markers on the wire, of each producer
     committed,                 \* committed outputs of each record
     locks, crashes             \* what is left of the budget
 
-vars == <<state, holder, voter, txn, epoch, outs, voted,
+vars == <<state, holder, stagedBy, txn, epoch, outs, staged,
           outMarker, shareMarker, committed, locks, crashes>>
 
 Init ==
     /\ state = [r \in Records |-> "available"]
     /\ holder = [r \in Records |-> Nobody]
-    /\ voter = [r \in Records |-> Nobody]
+    /\ stagedBy = [r \in Records |-> Nobody]
     /\ txn = [p \in Producers |-> "empty"]
     /\ epoch = [p \in Producers |-> 0]
     /\ outs = [p \in Producers |-> {}]
-    /\ voted = [p \in Producers |-> {}]
+    /\ staged = [p \in Producers |-> {}]
     /\ outMarker = [p \in Producers |-> FALSE]
     /\ shareMarker = [p \in Producers |-> FALSE]
     /\ committed = [r \in Records |-> 0]
@@ -46,14 +46,14 @@ Acquire(m) ==
         /\ \A earlier \in Records : earlier < r => state[earlier] # "available"
         /\ state' = [state EXCEPT ![r] = "acquired"]
         /\ holder' = [holder EXCEPT ![r] = m]
-        /\ UNCHANGED <<voter, txn, epoch, outs, voted, outMarker, shareMarker,
+        /\ UNCHANGED <<stagedBy, txn, epoch, outs, staged, outMarker, shareMarker,
                        committed, locks, crashes>>
 
 Begin(p) ==
     /\ txn[p] = "empty"
     /\ epoch[p] < LastEpoch
     /\ txn' = [txn EXCEPT ![p] = "ongoing"]
-    /\ UNCHANGED <<state, holder, voter, epoch, outs, voted, outMarker,
+    /\ UNCHANGED <<state, holder, stagedBy, epoch, outs, staged, outMarker,
                    shareMarker, committed, locks, crashes>>
 
 \* send(): the output of a record that a member holds.
@@ -63,10 +63,10 @@ Send(m, p, r) ==
     /\ holder[r] = m
     /\ r \notin outs[p]
     /\ outs' = [outs EXCEPT ![p] = @ \union {r}]
-    /\ UNCHANGED <<state, holder, voter, txn, epoch, voted, outMarker,
+    /\ UNCHANGED <<state, holder, stagedBy, txn, epoch, staged, outMarker,
                    shareMarker, committed, locks, crashes>>
 
-\* sendShareAcknowledgementsToTransaction(): the vote.
+\* sendShareAcknowledgementsToTransaction(): the acknowledgement.
 Stage(m, p, r) ==
     /\ txn[p] = "ongoing"
     /\ state[r] = "acquired"
@@ -74,8 +74,8 @@ Stage(m, p, r) ==
     /\ r \in outs[p]
     /\ state' = [state EXCEPT ![r] = "pending"]
     /\ holder' = [holder EXCEPT ![r] = Nobody]
-    /\ voter' = [voter EXCEPT ![r] = p]
-    /\ voted' = [voted EXCEPT ![p] = @ \union {r}]
+    /\ stagedBy' = [stagedBy EXCEPT ![r] = p]
+    /\ staged' = [staged EXCEPT ![p] = @ \union {r}]
     /\ UNCHANGED <<txn, epoch, outs, outMarker, shareMarker, committed, locks,
                    crashes>>
 
@@ -84,14 +84,14 @@ Decide(p, word) ==
     /\ txn' = [txn EXCEPT ![p] = word]
     /\ epoch' = [epoch EXCEPT ![p] = @ + 1]
     /\ outs' = [outs EXCEPT ![p] = {}]
-    /\ voted' = [voted EXCEPT ![p] = {}]
+    /\ staged' = [staged EXCEPT ![p] = {}]
     /\ outMarker' = [outMarker EXCEPT ![p] = TRUE]
     /\ shareMarker' = [shareMarker EXCEPT ![p] = TRUE]
-    /\ UNCHANGED <<state, holder, voter, locks, crashes>>
+    /\ UNCHANGED <<state, holder, stagedBy, locks, crashes>>
 
 Commit(p) ==
     /\ outs[p] # {}
-    /\ outs[p] = voted[p]
+    /\ outs[p] = staged[p]
     /\ Decide(p, "commit")
     /\ committed' = [r \in Records |->
                         IF r \in outs[p] THEN committed[r] + 1 ELSE committed[r]]
@@ -103,17 +103,17 @@ Abort(p) ==
 OutMarker(p) ==
     /\ outMarker[p]
     /\ outMarker' = [outMarker EXCEPT ![p] = FALSE]
-    /\ UNCHANGED <<state, holder, voter, txn, epoch, outs, voted, shareMarker,
+    /\ UNCHANGED <<state, holder, stagedBy, txn, epoch, outs, staged, shareMarker,
                    committed, locks, crashes>>
 
 ShareMarker(p) ==
     /\ shareMarker[p]
     /\ shareMarker' = [shareMarker EXCEPT ![p] = FALSE]
     /\ state' = [r \in Records |->
-                    IF voter[r] # p THEN state[r]
+                    IF stagedBy[r] # p THEN state[r]
                     ELSE IF txn[p] = "commit" THEN "acknowledged" ELSE "available"]
-    /\ voter' = [r \in Records |-> IF voter[r] = p THEN Nobody ELSE voter[r]]
-    /\ UNCHANGED <<holder, txn, epoch, outs, voted, outMarker, committed, locks,
+    /\ stagedBy' = [r \in Records |-> IF stagedBy[r] = p THEN Nobody ELSE stagedBy[r]]
+    /\ UNCHANGED <<holder, txn, epoch, outs, staged, outMarker, committed, locks,
                    crashes>>
 
 Complete(p) ==
@@ -121,7 +121,7 @@ Complete(p) ==
     /\ ~ outMarker[p]
     /\ ~ shareMarker[p]
     /\ txn' = [txn EXCEPT ![p] = "empty"]
-    /\ UNCHANGED <<state, holder, voter, epoch, outs, voted, outMarker,
+    /\ UNCHANGED <<state, holder, stagedBy, epoch, outs, staged, outMarker,
                    shareMarker, committed, locks, crashes>>
 
 Expire(r) ==
@@ -131,8 +131,8 @@ Expire(r) ==
     /\ locks' = locks - 1
     /\ state' = [state EXCEPT ![r] = "available"]
     /\ holder' = [holder EXCEPT ![r] = Nobody]
-    /\ voter' = [voter EXCEPT ![r] = Nobody]
-    /\ UNCHANGED <<txn, epoch, outs, voted, outMarker, shareMarker, committed,
+    /\ stagedBy' = [stagedBy EXCEPT ![r] = Nobody]
+    /\ UNCHANGED <<txn, epoch, outs, staged, outMarker, shareMarker, committed,
                    crashes>>
 
 \* The share-partition leader crashes: what is in its memory alone is gone.
@@ -143,8 +143,8 @@ Crash ==
                     IF state[r] = "acquired" \/ (state[r] = "pending" /\ ~ Durable)
                     THEN "available" ELSE state[r]]
     /\ holder' = [r \in Records |-> Nobody]
-    /\ voter' = [r \in Records |-> IF Durable THEN voter[r] ELSE Nobody]
-    /\ UNCHANGED <<txn, epoch, outs, voted, outMarker, shareMarker, committed,
+    /\ stagedBy' = [r \in Records |-> IF Durable THEN stagedBy[r] ELSE Nobody]
+    /\ UNCHANGED <<txn, epoch, outs, staged, outMarker, shareMarker, committed,
                    locks>>
 
 Next ==

@@ -92,11 +92,11 @@ def test_a_refused_staging_leaves_poll_free_because_nothing_can_commit_any_more(
 
 # -- with a TransactionSession (KIP-1310) ----------------------------------------------------------
 
-TO_THE_VOTE = (*TO_THE_SEND[:-1], "app-1 goes on")
+TO_THE_ACKNOWLEDGEMENT = (*TO_THE_SEND[:-1], "app-1 goes on")
 
 
 def in_session(story: str, *steps: str, again: bool = False) -> tuple[ClusterModel, World]:
-    """The story's cluster after some steps; `again` lets the program poll right after its vote."""
+    """The story's cluster after some steps; `again` lets the program poll right after its transactional acknowledgement."""
     told = searched_scenario(story)
     app = told.spec.applications[0]
     if again:
@@ -104,7 +104,7 @@ def in_session(story: str, *steps: str, again: bool = False) -> tuple[ClusterMod
     spec = told.spec.but(applications=(app,), budget=FaultBudget(delivery_timeout=1))
     model = told.but(spec=spec).model(design("repaired"))
     trace = Trace.start(model)
-    for step in (*TO_THE_VOTE, *steps):
+    for step in (*TO_THE_ACKNOWLEDGEMENT, *steps):
         trace = follow(trace, model, step, "the test")
     return model, trace.world
 
@@ -125,7 +125,9 @@ def test_a_batch_that_fails_its_session_gives_the_records_back_that_it_had_not_s
     )
 
 
-def test_a_poll_waits_for_the_vote_that_the_consumer_sends_itself() -> None:
+def test_a_poll_waits_for_the_transactional_acknowledgement_that_the_consumer_sends_itself() -> (
+    None
+):
     model, world = in_session("kip-1310-share-session", again=True)
     assert "app-1 goes on" not in possible(model, world)
     model, world = in_session("kip-1310-share-session", "quiet", again=True)

@@ -124,7 +124,7 @@ def test_a_new_group_begins_where_the_log_does_now():
     ("program", "becomes"), [(SHARE_LOOP, "ACKNOWLEDGED"), (SHARE_ABORT, "ARCHIVED")]
 )
 def test_a_record_that_is_deleted_while_it_is_staged_is_delivered_to_nobody(program, becomes):
-    """Finding X17: the start offset passes the vote, and its outcome comes all the same."""
+    """Finding X17: the start offset passes the transactional acknowledgement, and its outcome comes all the same."""
     budget = FaultBudget(delete_records=2)
     model = model_of(small_spec("share", program=program, max_records=1, budget=budget))
     trace = Trace.start(model, ())

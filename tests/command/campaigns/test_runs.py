@@ -290,7 +290,7 @@ def test_two_stories_of_a_pair_stand_side_by_side_beat_for_beat(kipviz):
     told = kipviz(*words, "--json").document
     assert (told["scenario"], told["to"]) == (words[1], words[3])
     assert len(told["bigs"]) == 8
-    # initTransactions() and initialize() are one call under two names; the vote's client is a difference.
+    # initTransactions() and initialize() are one call under two names; the transactional acknowledgement's client is a difference.
     assert told["difference"]["at"] == 21
     assert told["renamed"][0] == {"at": 1, "left": "initTransactions()", "right": "initialize()"}
     assert told["left"]["holds"] is told["right"]["holds"] is True

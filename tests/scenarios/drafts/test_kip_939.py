@@ -154,7 +154,7 @@ def test_when_kafka_goes_first_and_nothing_is_written_down_neither_recovery_is_r
     assert search_program(program, "")[0] == {}
 
 
-def test_with_its_two_votes_the_other_way_round_kafka_first_holds():
+def test_with_its_two_preparations_the_other_way_round_kafka_first_holds():
     """Our inference: a database in doubt then says that Kafka has all of it."""
     assert search_program(programs.KAFKA_FIRST_REPAIRED, "crash_client=1")[0] == {}
 

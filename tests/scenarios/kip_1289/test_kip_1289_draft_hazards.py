@@ -107,7 +107,9 @@ def test_a_refresh_is_not_sent_while_a_stage_write_is_in_flight(design: str) -> 
 
 
 @pytest.mark.parametrize("design", ["draft-late", "repaired"])
-def test_a_read_for_one_transaction_does_not_resolve_the_vote_of_the_next(design: str) -> None:
+def test_a_read_for_one_transaction_does_not_resolve_the_transactional_acknowledgement_of_the_next(
+    design: str,
+) -> None:
     name = "kip-1289-draft-late-refresh"
     steps = runs.labels(runs.play(name, design))
     reads = [at for at, s in enumerate(steps) if s.startswith("ReadShareGroupStateResponse")]
@@ -125,21 +127,23 @@ BY_EPOCH = "draft-late+refresh_match=of_a_noted_transaction"
     ("version", "name", "freed"),
     [(1, BY_EPOCH, True), (2, BY_EPOCH, False), (1, "draft-late", False)],
 )
-def test_a_late_outcome_frees_the_next_vote_where_the_epoch_is_the_same_and_records_are_not_noted(
+def test_a_late_outcome_frees_the_next_transactional_acknowledgement_where_the_epoch_is_the_same_and_records_are_not_noted(
     version: int, name: str, freed: bool
 ) -> None:
     story = scenario("kip-1289-draft-one-epoch")
     story = story.but(spec=story.spec.but(transaction_version=version))
     trace, _ = story.play(design(name))
     of_101 = [m for m in moves(trace) if m.first <= 101 <= m.last]
-    votes = [m for m in of_101 if RecordState.TX_PENDING in (m.before, m.after)]
-    assert votes[0].after is RecordState.TX_PENDING
-    assert votes[1].after is (RecordState.AVAILABLE if freed else RecordState.ACKNOWLEDGED)
+    acknowledgements = [m for m in of_101 if RecordState.TX_PENDING in (m.before, m.after)]
+    assert acknowledgements[0].after is RecordState.TX_PENDING
+    assert acknowledgements[1].after is (
+        RecordState.AVAILABLE if freed else RecordState.ACKNOWLEDGED
+    )
     epochs = {m.producer_epoch for m in moves(trace) if m.after is RecordState.TX_PENDING}
     assert len(epochs) == version, "below version 2 both transactions have one epoch"
 
 
-def test_the_member_that_beats_is_refused_and_the_vote_of_the_other_one_is_aborted_with_it() -> (
+def test_the_member_that_beats_is_refused_and_the_transactional_acknowledgement_of_the_other_one_is_aborted_with_it() -> (
     None
 ):
     trace, _ = play_once("kip-1289-flink-shuffle-epoch", "draft-late+member_epoch=the_current_one")
@@ -170,7 +174,7 @@ def deliveries(name: str, design: str) -> list[int]:
         ("draft-early+enlistment=transaction_coordinator", [1, 1]),
     ],
 )
-def test_after_a_failover_an_abort_leaves_the_delivery_count_of_a_durable_vote(
+def test_after_a_failover_an_abort_leaves_the_delivery_count_of_a_durable_transactional_acknowledgement(
     design: str, counts: list[int]
 ) -> None:
     assert deliveries("kip-1289-draft-failover-abort", design) == counts

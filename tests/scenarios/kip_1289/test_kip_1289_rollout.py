@@ -81,7 +81,7 @@ def test_the_loop_of_the_text_throws_the_refusal_again_and_leaves_its_transactio
         ("finding-S", [S.ACQUIRED, S.TX_PENDING]),
     ],
 )
-def test_a_vote_in_memory_outlives_its_hook_and_a_durable_one_does_not_need_it(
+def test_a_transactional_acknowledgement_in_memory_outlives_its_hook_and_a_durable_one_does_not_need_it(
     under: str, path: list[RecordState]
 ) -> None:
     trace, _ = play_once("kip-1289-small-downgrade", under)

@@ -13,7 +13,7 @@ from tests.scenarios.story import committed_outputs, nodes, play_once, states_of
 ONE, TWO = "kip-1289-corner-11-one-leader", "kip-1289-corner-11-two-leaders"
 
 
-def test_each_partition_has_a_vote_and_a_participant_of_its_own() -> None:
+def test_each_partition_has_a_transactional_acknowledgement_and_a_participant_of_its_own() -> None:
     trace, _ = play_once("kip-1289-several-partitions", "repaired")
     assert committed_outputs(trace.world) == {"src-0@100": 1, "src-1@200": 1, "pay-0@300": 1}
     most = max(
@@ -28,7 +28,9 @@ def test_each_partition_has_a_vote_and_a_participant_of_its_own() -> None:
         assert [s.name for s in states_of(trace, offset)][:2] == ["ACQUIRED", "TX_PENDING"]
 
 
-def test_by_the_group_alone_one_partition_is_enlisted_for_all_votes() -> None:
+def test_by_the_group_alone_one_partition_is_enlisted_for_all_transactional_acknowledgements() -> (
+    None
+):
     trace, _ = play_once("kip-1289-several-partitions", "as-written")
     most = max(
         len(known.partitions)

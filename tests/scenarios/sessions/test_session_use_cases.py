@@ -16,7 +16,7 @@ from tests.scenarios.story import markers, nodes, play_once
 
 # What reads the source is no part of a transaction.
 READS = ("OffsetFetch", "Fetch", "ShareFetch")
-OUTPUT, OFFSETS, VOTES = "output-A-0", "__consumer_offsets-7", "__share_group_state-16"
+OUTPUT, OFFSETS, ACKNOWLEDGEMENTS = "output-A-0", "__consumer_offsets-7", "__share_group_state-16"
 
 
 def line_of(event):
@@ -66,8 +66,14 @@ TODAY, DRAFT = begin_lines("producer"), begin_lines("session", "initialize")
 
 def sink(who, call):
     """One batch is aborted because something has thrown, and is put and acknowledged again."""
-    votes = [f"{call}()", f"{who}: TxnShareAcknowledge"]
-    return [*votes, *end_lines(who, "ABORT"), *DRAFT[2:], *votes, *end_lines(who)]
+    acknowledgements = [f"{call}()", f"{who}: TxnShareAcknowledge"]
+    return [
+        *acknowledgements,
+        *end_lines(who, "ABORT"),
+        *DRAFT[2:],
+        *acknowledgements,
+        *end_lines(who),
+    ]
 
 
 PREPARED = ["database.prepareTransaction()", "prepareTransaction()"]
@@ -129,9 +135,9 @@ LINES = {
 }
 MARKERS = {
     "streams": {OUTPUT: ["COMMIT"], OFFSETS: ["COMMIT"]},
-    "share": {OUTPUT: ["COMMIT"], VOTES: ["COMMIT"]},
+    "share": {OUTPUT: ["COMMIT"], ACKNOWLEDGEMENTS: ["COMMIT"]},
     "source": {OUTPUT: ["COMMIT"], "connect-offsets-0": ["COMMIT"]},
-    "sink": {OUTPUT: ["ABORT", "COMMIT"], VOTES: ["ABORT", "COMMIT"]},
+    "sink": {OUTPUT: ["ABORT", "COMMIT"], ACKNOWLEDGEMENTS: ["ABORT", "COMMIT"]},
 }
 
 

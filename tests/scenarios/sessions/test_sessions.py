@@ -168,7 +168,7 @@ def test_a_share_consumer_acknowledges_with_the_identity_of_the_session() -> Non
 def test_a_session_costs_a_connection_only_to_a_broker_that_its_producer_talks_to_as_well(
     today, draft
 ) -> None:
-    """And saves one where the consumer votes over the connection that it has anyway."""
+    """And saves one where the consumer sends its acknowledgements over the connection that it has anyway."""
 
     def brokers(story):
         trace, _ = play_once(story.name, story.designs[0])
@@ -186,8 +186,8 @@ def test_a_session_costs_a_connection_only_to_a_broker_that_its_producer_talks_t
         for (host, client), mine in after.items()
         if client == "session"
     )
-    votes = requests(draft)["consumer", "TxnShareAcknowledge"]
-    assert count[1] - count[0] == common - votes
+    acknowledgements = requests(draft)["consumer", "TxnShareAcknowledge"]
+    assert count[1] - count[0] == common - acknowledgements
     assert common == 0  # no story has the coordinator on a broker that leads an output
 
 
@@ -244,11 +244,11 @@ def test_an_unsent_batch_starts_a_transaction_that_nobody_began() -> None:
     assert trace.world.applications["app-1"].session.state_name == "READY"
 
 
-def test_a_late_vote_is_refused_with_the_epoch_that_is_over() -> None:
-    (vote,) = answers("kip-1310-late-vote", "kip-1310", TxnShareAcknowledgeResponse)
-    assert vote.responses[0].error is not Errors.NONE
-    (vote,) = answers("kip-1310-late-vote", "repaired", TxnShareAcknowledgeResponse)
-    assert vote.responses[0].error is Errors.NONE
+def test_a_late_transactional_acknowledgement_is_refused_with_the_epoch_that_is_over() -> None:
+    (acknowledgement,) = answers("kip-1310-late-vote", "kip-1310", TxnShareAcknowledgeResponse)
+    assert acknowledgement.responses[0].error is not Errors.NONE
+    (acknowledgement,) = answers("kip-1310-late-vote", "repaired", TxnShareAcknowledgeResponse)
+    assert acknowledgement.responses[0].error is Errors.NONE
 
 
 @pytest.mark.parametrize("under", ["repaired", "kip-1310"])

@@ -109,7 +109,7 @@ def test_a_leader_that_outlives_a_deletion_takes_it_back() -> None:
 
 
 def pending_in(world: World) -> list[InFlight]:
-    """The records that a share-partition leader keeps for a vote."""
+    """The records that a share-partition leader keeps for a transactional acknowledgement."""
     return [
         record
         for role in world.roles.values()
@@ -121,7 +121,9 @@ def pending_in(world: World) -> list[InFlight]:
 
 
 @pytest.mark.parametrize(("under", "goes_past"), [("repaired", False), ("finding-X13", True)])
-def test_a_reset_while_a_vote_is_pending_is_refused_or_takes_the_vote_with_it(under, goes_past):
+def test_a_reset_while_a_transactional_acknowledgement_is_pending_is_refused_or_takes_the_acknowledgement_with_it(
+    under, goes_past
+):
     trace, _ = play_once("kip-1289-small-reset", under)
     assert pending_in(nodes(trace)[-1].world) == []
     resets = [e for n in nodes(trace) for e in n.events if isinstance(e, ShareStateReset)]
@@ -134,7 +136,7 @@ def test_a_reset_while_a_vote_is_pending_is_refused_or_takes_the_vote_with_it(un
 
 
 def test_a_reset_that_comes_before_the_leader_has_looked_leaves_no_record_staged() -> None:
-    """The vote was decided and is nowhere any more: the leader that looks begins anew."""
+    """The transactional acknowledgement was decided and is nowhere any more: the leader that looks begins anew."""
     story = scenario("kip-1289-small-reset")
     model = story.model(design("repaired"))
     trace, _ = play(Trace.start(model), model, story.beats[:4])
@@ -150,7 +152,7 @@ def test_a_reset_that_comes_before_the_leader_has_looked_leaves_no_record_staged
 
 @pytest.mark.parametrize("call", [Call.DELETE_SHARE_GROUP_OFFSETS, Call.DELETE_SHARE_GROUPS])
 def test_a_deletion_before_the_leader_has_looked_leaves_no_record_staged(call: Call) -> None:
-    """The vote was decided, and there is no state any more: no later look would find its outcome."""
+    """The transactional acknowledgement was decided, and there is no state any more: no later look would find its outcome."""
     story = scenario("kip-1289-small-reset")
     target = "g1 src" if call is Call.DELETE_SHARE_GROUP_OFFSETS else "g1"
     deletes = process(

@@ -19,7 +19,9 @@ def test_a_level_is_finalized_when_the_last_broker_has_the_binary_and_not_before
     assert {name for _, name in trace.world.image.releases} == {"kip-1289"}
 
 
-def test_an_old_binary_goes_over_a_vote_and_the_record_is_delivered_twice() -> None:
+def test_an_old_binary_goes_over_a_transactional_acknowledgement_and_the_record_is_delivered_twice() -> (
+    None
+):
     """KIP-1289's rule for a downgrade is kept, and what it promises is broken."""
     trace, _ = play_once("kip-1289-binary-downgrade", "repaired")
     assert committed_outputs(trace.world) == {"src-0@100": 1}
@@ -31,7 +33,7 @@ def test_an_old_binary_goes_over_a_vote_and_the_record_is_delivered_twice() -> N
     assert any(type(r).__name__ == "ShareStagedRecord" for b in log.batches for r in b.records)
 
 
-def test_a_level_that_is_finalized_already_lets_a_vote_be_led_by_a_broker_that_cannot_read_it() -> (
+def test_a_level_that_is_finalized_already_lets_a_transactional_acknowledgement_be_led_by_a_broker_that_cannot_read_it() -> (
     None
 ):
     trace, _ = play_once("kip-1289-small-level-taken", "finding-X9")

@@ -393,7 +393,7 @@ def test_the_member_s_epoch_is_compared_in_every_design_and_held_against_it_in_o
     assert divergences("kip-1289-corner-8-snapshot", ("repaired", "finding-L"))
 
 
-def test_an_operator_s_reset_while_a_vote_is_pending_shows_whose_vote_stands_against_it():
+def test_an_operator_s_reset_while_a_transactional_acknowledgement_is_pending_shows_whose_acknowledgement_stands_against_it():
     found = rows_at("kip-1289-small-reset", "repaired", 48)
     assert found[-1] == ("acknowledgements of producer ids", "9 → CONCURRENT_TRANSACTIONS")
 

@@ -77,7 +77,9 @@ def test_a_lock_that_runs_out_while_a_record_is_pending_is_critical(
     assert at_end("kip-1289-lock-expiry", under)[pm.EXPIRED] == expired
 
 
-def test_a_crash_of_the_leader_brings_the_gauge_of_a_vote_in_memory_to_nothing() -> None:
+def test_a_crash_of_the_leader_brings_the_gauge_of_a_transactional_acknowledgement_in_memory_to_nothing() -> (
+    None
+):
     """The metric that is to show the trouble is gone with what it counts."""
     assert at_end("kip-1289-corner-1", "as-written")[pm.PENDING] == 0
     assert at_end("kip-1289-corner-1", "as-written")[pm.EXPIRED] == 0

@@ -163,7 +163,9 @@ def test_a_producer_that_was_started_again_frees_its_old_transaction_itself() ->
 # -- records -----------------------------------------------------------------------------------
 
 
-def test_votes_whose_marker_has_another_epoch_are_held_for_ever_and_the_words_say_why() -> None:
+def test_transactional_acknowledgements_whose_marker_has_another_epoch_are_held_for_ever_and_the_words_say_why() -> (
+    None
+):
     name, under = "kip-1289-share-commit", "finding-I"
     hold = find_hold(model_of(name, under), last_of(name, under), KEY)
     assert hold.rows == ("offset 100", "offset 101")
@@ -174,14 +176,16 @@ def test_votes_whose_marker_has_another_epoch_are_held_for_ever_and_the_words_sa
     assert hold.how == "never"
 
 
-def test_votes_in_memory_that_no_marker_reaches_are_held_for_ever() -> None:
+def test_transactional_acknowledgements_in_memory_that_no_marker_reaches_are_held_for_ever() -> (
+    None
+):
     name, under = "kip-1289-share-commit", "as-written"
     hold = find_hold(model_of(name, under), last_of(name, under), KEY)
     assert "The acknowledgement is only in Broker 5's memory" in hold.text
     assert hold.how == "never"
 
 
-def test_a_decided_vote_waits_for_the_leader_to_ask() -> None:
+def test_a_decided_transactional_acknowledgement_waits_for_the_leader_to_ask() -> None:
     name, under = "kip-1289-share-commit", "repaired"
     world = world_of(name, under, "B5 refreshes src-0", before=True)
     hold = find_hold(model_of(name, under), world, KEY)
@@ -189,7 +193,9 @@ def test_a_decided_vote_waits_for_the_leader_to_ask() -> None:
     assert (hold.free, hold.how) == ("Broker 5 refreshes src-0.", "someone")
 
 
-def test_a_vote_that_is_being_written_waits_for_the_share_coordinator() -> None:
+def test_a_transactional_acknowledgement_that_is_being_written_waits_for_the_share_coordinator() -> (
+    None
+):
     name, under = "kip-1289-share-commit", "repaired"
     world = world_of(name, under, "TxnShareAcknowledge arrives at B5")
     hold = find_hold(model_of(name, under), world, KEY)

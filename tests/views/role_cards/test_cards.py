@@ -74,16 +74,18 @@ def test_a_marker_stands_with_the_batches_that_it_decides() -> None:
     assert set(column(aborted, "batch")) == {"pid 9 epoch 0"}
 
 
-def test_the_share_coordinator_holds_the_vote_until_the_marker_and_the_state_after_it() -> None:
-    voted, done = facts(at("TX_PENDING")[STATE]), facts(at("ACKNOWLEDGED")[STATE])
-    assert (voted["transactional acknowledgements"], voted["durable"]) == (
+def test_the_share_coordinator_holds_the_transactional_acknowledgement_until_the_marker_and_the_state_after_it() -> (
+    None
+):
+    staged, done = facts(at("TX_PENDING")[STATE]), facts(at("ACKNOWLEDGED")[STATE])
+    assert (staged["transactional acknowledgements"], staged["durable"]) == (
         "100-101 by pid 9, epoch 0",
         "nothing acknowledged",
     )
     assert (done["transactional acknowledgements"], done["durable"]) == ("none", "100-101 ACK d1")
 
 
-def test_votes_in_memory_are_on_no_durable_card() -> None:
+def test_transactional_acknowledgements_in_memory_are_on_no_durable_card() -> None:
     shown = at("TX_PENDING", under="as-written")
     assert column(shown[SHARES], "short") == ["PEND", "PEND"]
     assert facts(shown[STATE])["transactional acknowledgements"] == "none"

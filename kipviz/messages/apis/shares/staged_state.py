@@ -106,16 +106,18 @@ def _decode_tell(fields: Struct, _: Incoming) -> tuple[model.TellShareGroupState
             part["StartOffset"],
             decode_states(part["StateBatches"]),
             tuple(
-                model.PendingBatch(vote["ProducerId"], vote["ProducerEpoch"], staged)
-                for vote in part.get("PendingVotes", ())
-                for staged in decode_staged(vote["StagedBatches"])
+                model.PendingBatch(
+                    acknowledgement["ProducerId"], acknowledgement["ProducerEpoch"], staged
+                )
+                for acknowledgement in part.get("PendingVotes", ())
+                for staged in decode_staged(acknowledgement["StagedBatches"])
             ),
         )
         for key, part in list_parts(fields)
     )
 
 
-def _write_votes(m: model.TxnWriteShareGroupState, _: Around) -> Struct:
+def _write_acknowledgements(m: model.TxnWriteShareGroupState, _: Around) -> Struct:
     return {
         "TransactionalId": m.transactional_id,
         "ProducerId": m.producer_id,
@@ -131,7 +133,9 @@ def _write_votes(m: model.TxnWriteShareGroupState, _: Around) -> Struct:
     }
 
 
-def _decode_write_votes(fields: Struct, _: Incoming) -> tuple[model.TxnWriteShareGroupState, ...]:
+def _decode_write_acknowledgements(
+    fields: Struct, _: Incoming
+) -> tuple[model.TxnWriteShareGroupState, ...]:
     return tuple(
         model.TxnWriteShareGroupState(
             key,
@@ -164,7 +168,9 @@ OF_DRAFTS = (
         request=model.TxnWriteShareGroupState,
         response=model.TxnWriteShareGroupStateResponse,
         request_bytes=RequestKind(
-            TXN_WRITE_SHARE_GROUP_STATE_REQUEST, _write_votes, decode=_decode_write_votes
+            TXN_WRITE_SHARE_GROUP_STATE_REQUEST,
+            _write_acknowledgements,
+            decode=_decode_write_acknowledgements,
         ),
         response_bytes=Kind(TXN_WRITE_SHARE_GROUP_STATE_RESPONSE, _was_written),
         role=Role.SHARE_COORDINATOR,

@@ -1,4 +1,4 @@
-"""What a share-partition is after a vote, a move of its start or a failed write: each field, each way."""
+"""What a share-partition is after a transactional acknowledgement, a move of its start or a failed write: each field, each way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import pytest
 from kipviz.brokers.share_coordinators import outcome_notices, share_pending
 from kipviz.brokers.share_coordinators import share_coordinator as sc
 from kipviz.brokers.share_coordinators.outcome_notices import on_tell
-from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, ShareState, Vote
+from kipviz.brokers.share_coordinators.share_state import (
+    ShareCoordinator,
+    ShareState,
+    TransactionalAcknowledgement,
+)
 from kipviz.brokers.share_leaders import share_partition, share_sessions
 from kipviz.brokers.share_leaders.acknowledgement_checks import Alike, alike
 from kipviz.brokers.share_leaders.in_flight import InFlight
@@ -45,7 +49,7 @@ def of(state: RecordState, **fields: object) -> InFlight:
     return InFlight(state, 1, **fields)
 
 
-def test_a_record_without_its_vote_has_nothing_of_it_left() -> None:
+def test_a_record_without_its_transactional_acknowledgement_has_nothing_of_it_left() -> None:
     staged = of(
         TXP,
         member_id="M1",
@@ -94,7 +98,7 @@ def test_the_start_moves_over_what_is_done_where_its_own_record_is(records, star
     ("vote_form", "resolver", "elsewhere"),
     [("", False, True), ("", True, True), ("state", False, False), ("state", True, True)],
 )
-def test_votes_that_are_batches_of_a_transaction_are_resolved_by_the_share_coordinator(
+def test_transactional_acknowledgements_that_are_batches_of_a_transaction_are_resolved_by_the_share_coordinator(
     vote_form, resolver, elsewhere
 ) -> None:
     rules = SimpleNamespace(vote_form=lambda: vote_form, pending_resolver=lambda: resolver)
@@ -142,13 +146,15 @@ def test_who_staged_hears_of_a_failed_write_what_a_client_understands(error, tol
 @pytest.mark.parametrize(
     ("target", "becomes"), [(ARCH, ARCHIVING), (ACK, ACK), (AVL, AVL), (None, AVL)]
 )
-def test_a_rejected_vote_is_copied_first_only_where_the_commit_gives_its_record_up(
+def test_a_rejected_transactional_acknowledgement_is_copied_first_only_where_the_commit_gives_its_record_up(
     target, becomes
 ) -> None:
     """Pull request 22357: the staged state says that a copy is wanted before the record is archived."""
-    vote = StateBatch(0, 0, TXP, 1, staged_producer_id=9, staged_producer_epoch=0, staged_type=3)
-    vote = vote.but(staged_state=int(ARCHIVING))
-    state = ShareState(1, 0, 0, 0, 0, (vote,))
+    acknowledgement = StateBatch(
+        0, 0, TXP, 1, staged_producer_id=9, staged_producer_epoch=0, staged_type=3
+    )
+    acknowledgement = acknowledgement.but(staged_state=int(ARCHIVING))
+    state = ShareState(1, 0, 0, 0, 0, (acknowledgement,))
     rules = SharePlace().rules.but(
         commit_target=lambda _: target,
         marker_epoch=lambda *_: True,
@@ -188,25 +194,25 @@ def test_an_outcome_that_comes_while_a_write_is_under_way_or_after_the_fence_cha
 
 
 def test_a_marker_s_outcome_is_sent_to_the_leader_of_each_share_partition_that_it_changed() -> None:
-    """Study B2: what changed is the state, or the votes that are still pending on it."""
+    """Study B2: what changed is the state, or the transactional acknowledgements that are still pending on it."""
     src, other, gone = KEY, f"g1:{TOPIC_IDS['output-A']}:0", "g1:AAAAAAAAAAAAAAAAAAAAZg:0"
     unled = f"g1:{TOPIC_IDS['src']}:1"
     home = "__share_group_state-0"
     desk = Desk(sc, ShareCoordinator(home), leaders={home: 1, "src-0": 5, "output-A-0": 6})
     state = ShareState(1, 3, 0, 0, 0, ())
-    vote = Vote(src, 0, (StagedBatch(0, 0, int(ACCEPT), 1),))
+    acknowledgement = TransactionalAcknowledgement(src, 0, (StagedBatch(0, 0, int(ACCEPT), 1),))
     before = ShareCoordinator(
         home,
         states=Table.of(dict.fromkeys((src, other, gone, unled), state)),
-        votes=Table.of({9: (vote, vote.but(key=other))}),
+        acknowledgements=Table.of({9: (acknowledgement, acknowledgement.but(key=other))}),
     )
-    voted = before.but(votes=Table.of({9: (vote,)}))
-    moved = voted.but(states=voted.states.set(src, state.but(start_offset=1)))
+    staged = before.but(acknowledgements=Table.of({9: (acknowledgement,)}))
+    moved = staged.but(states=staged.states.set(src, state.but(start_offset=1)))
     assert outcome_notices.news(before, moved, desk.on) == (), "unless a design says so"
     desk.rules = desk.rules.but(outcome_news=lambda: True)
     assert outcome_notices.news(before, before, desk.on) == ()
-    pending = moved.pending_votes(src)
-    assert pending == before.pending_votes(src)
+    pending = moved.pending_acknowledgements(src)
+    assert pending == before.pending_acknowledgements(src)
     sent = outcome_notices.news(before, moved, desk.on)
     assert sorted((r.broker, r.message) for r in sent) == [
         (5, TellShareGroupState(src, 3, 1, (), pending)),
@@ -237,7 +243,7 @@ def test_only_what_is_tx_pending_for_the_producer_of_the_marker_is_resolved() ->
     assert (resolved.state, resolved.staged_producer_id) == (ACK, -1)
 
 
-def test_an_outcome_is_told_to_the_leader_of_votes_and_heard_by_every_other_without_a_word() -> (
+def test_an_outcome_is_told_to_the_leader_of_transactional_acknowledgements_and_heard_by_every_other_without_a_word() -> (
     None
 ):
     place = SharePlace(last=2).load()
@@ -246,7 +252,7 @@ def test_an_outcome_is_told_to_the_leader_of_votes_and_heard_by_every_other_with
     heard = TellShareGroupStateResponse(Errors.NONE, KEY)
     before = place.role
     assert place.ask(on_tell, tell) == heard
-    assert place.role == before, "it has no votes"
+    assert place.role == before, "it has no transactional acknowledgements"
     assert facts(place) == [("share-partition", Status.ACTIVE), ("no request in flight", True)]
     other = tell.but(key=KEY.replace("g1", "g2"))
     assert place.ask(on_tell, other) == heard.but(key=other.key)

@@ -1,4 +1,4 @@
-"""Votes in the name of a session (KIP-1310, draft): several calls, one on the wire at a time, none lost."""
+"""Transactional acknowledgements in the name of a session (KIP-1310, draft): several calls, one on the wire at a time, none lost."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def answer_staging(me: ShareConsumer, error: Errors = Errors.NONE) -> ShareConsu
 
 
 def offsets(me: ShareConsumer) -> list[int]:
-    """What is sent from here on, vote by vote, if nothing goes wrong."""
+    """What is sent from here on, one transactional acknowledgement after the other, if nothing goes wrong."""
     found: list[int] = []
     while me.transactional.next is not None:
         me = on_the_wire(me)
@@ -71,14 +71,16 @@ def test_what_was_said_in_several_calls_is_sent_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("after", [100, 101])
-def test_a_vote_that_is_sent_again_goes_before_those_that_came_after_it(after: int) -> None:
+def test_a_transactional_acknowledgement_that_is_sent_again_goes_before_those_that_came_after_it(
+    after: int,
+) -> None:
     me = on_the_wire(acknowledge_some(*range(100, after + 1)))
     assert offsets(sharing.on_disconnected(me, BROKER)) == [*range(100, after + 1)]
     again = answer_staging(me, Errors.COORDINATOR_LOAD_IN_PROGRESS)
     assert offsets(again) == [*range(100, after + 1)]
 
 
-def test_behind_a_vote_that_is_refused_no_other_one_is_sent() -> None:
+def test_behind_a_transactional_acknowledgement_that_is_refused_no_other_one_is_sent() -> None:
     """The transaction can only be aborted: whose staging came to nothing is the consumer's again."""
     me = answer_staging(on_the_wire(acknowledge_some(100, 101)), Errors.INVALID_RECORD_STATE)
     assert (me.transactional.next, me.transactional.queue[1:], me.transactional.error) == (
@@ -97,7 +99,9 @@ def test_behind_a_vote_that_is_refused_no_other_one_is_sent() -> None:
 
 
 @pytest.mark.parametrize("on_its_way", [False, True])
-def test_a_session_does_not_commit_over_a_vote_that_nobody_has_answered(on_its_way: bool) -> None:
+def test_a_session_does_not_commit_over_a_transactional_acknowledgement_that_nobody_has_answered(
+    on_its_way: bool,
+) -> None:
     rules = design("repaired").client_rules()
     app = searched_scenario("kip-1310-share-session").model(design("repaired")).initial()
     me = app.applications["app-1"].but(others=Table.of({SESSION: session_of(SESSION, "t")}))
