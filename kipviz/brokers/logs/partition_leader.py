@@ -206,8 +206,8 @@ def on_fetch(
     """Return records of one partition below the LSO (read_committed) or below the high watermark.
 
     CHECKS: that the log has the offset, unless the consumer has no auto.offset.reset here (profile small). ANSWERS: when
-    there are records, or at once if the fetch may not wait; OFFSET_OUT_OF_RANGE before the log's start and after its
-    end.
+    there are records, or more batches than the bytes that the request allows; at once if the fetch may not wait;
+    OFFSET_OUT_OF_RANGE before the log's start and after its end.
     Clause: KIP-98 "Read Committed"; LocalLog.read, UnifiedLog.checkLogStartOffset.
     """
     log = on.log(me.shard)
@@ -332,7 +332,8 @@ def _serve(me: PartitionLeader, on: Context) -> Effects[PartitionLeader]:
     replies, parked = [], []
     for fetch in me.parked:
         read = _read(me, fetch.request, on)
-        if read.records or not fetch.request.max_wait_ms:
+        waits = fetch.request.max_wait_ms and not read.records
+        if not waits or read.next_offset < _end_for(fetch.request, on.log(me.shard)):
             replies.append(Reply(fetch.reply_to, FetchResponse((read,))))
         else:
             parked.append(fetch)
@@ -346,7 +347,7 @@ def _read(me: PartitionLeader, request: Fetch, on: Context) -> PartitionData:
     Source: UnifiedLog.read, LogSegment.read (minOneMessage).
     """
     log = on.log(me.shard)
-    up_to = log.last_stable_offset if request.read_committed else log.high_watermark
+    up_to = _end_for(request, log)
     records: list[FetchedRecord] = []
     (wanted,) = request.partitions
     position = wanted.fetch_offset
@@ -362,6 +363,11 @@ def _read(me: PartitionLeader, request: Fetch, on: Context) -> PartitionData:
                 records.append(FetchedRecord(me.shard, offset, record.value))
             position = offset + 1
     return PartitionData(me.shard, Errors.NONE, tuple(records), position)
+
+
+def _end_for(request: Fetch, log: logs.PartitionLog) -> int:
+    """Return the offset up to which a consumer with the isolation level of the request may read."""
+    return log.last_stable_offset if request.read_committed else log.high_watermark
 
 
 def _within(most: int, batches: tuple[Batch, ...]) -> Iterator[Batch]:

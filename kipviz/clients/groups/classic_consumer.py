@@ -57,7 +57,9 @@ def poll(me: ClassicConsumer) -> ClassicConsumer:
 
     A JoinGroup that poll() has to send goes first; then it returns what is fetched, without waiting for the response.
     If poll() returned records while a JoinGroup or SyncGroup was in flight (KIP-429), only the next poll() reads the
-    response. Source: ConsumerCoordinator.poll with waitForJoinGroup false, AbstractCoordinator.joinGroupIfNeeded.
+    response. Committed offsets are waited for, unless the consumer joins. A consumer that left while its request was in
+    flight loses its partitions now. Source: ConsumerCoordinator.poll with waitForJoinGroup false,
+    AbstractCoordinator.joinGroupIfNeeded, ClassicKafkaConsumer.updateFetchPositions.
     """
     mine = me.membership
     me = group_reading.begin_poll(me)
@@ -66,7 +68,16 @@ def poll(me: ClassicConsumer) -> ClassicConsumer:
         me = _read(me.but(membership=mine.but(unread=None)), mine.unread)
     elif mine.rejoin and not under_way:
         me = _prepare_join(me)
-    return me if me.state is S.PREPARING_REBALANCE else group_reading.collect(me)
+    elif mine.state is S.UNJOINED:
+        me = me.reading(me.subscription.without_partitions)
+    return me if _asks_first(me) else group_reading.collect(me)
+
+
+def _asks_first(me: ClassicConsumer) -> bool:
+    """Return whether poll() has to send a JoinGroup, or to wait for committed offsets, before it returns records."""
+    if me.state is S.PREPARING_REBALANCE:
+        return me.membership.joining is None and not me.backing_off
+    return me.state is S.STABLE and bool(group_reading.without_offset(me))
 
 
 def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
@@ -86,12 +97,13 @@ def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
 def subscribe(me: ClassicConsumer, topics: tuple[str, ...], regex: str = "") -> ClassicConsumer:
     """Subscribe to exactly these topics; the next poll() joins again if the topics changed.
 
-    Source: ConsumerCoordinator.rejoinNeededOrPending (joinedSubscription).
+    What was fetched from other topics is dropped. Source: ConsumerCoordinator.rejoinNeededOrPending
+    (joinedSubscription), Fetcher.clearBufferedDataForUnassignedPartitions.
     """
     assert not regex, "an expression is resolved for members by KIP-848 only"
     again = me.membership.rejoin or topics != me.subscription.topics
     after = me.subscription.subscribe_to(topics)
-    return me.but(subscription=after, membership=me.membership.but(rejoin=again))
+    return me.reading(after).but(membership=me.membership.but(rejoin=again))
 
 
 def unsubscribe(me: ClassicConsumer) -> ClassicConsumer:
@@ -108,7 +120,11 @@ def unsubscribe(me: ClassicConsumer) -> ClassicConsumer:
 
 
 def next_request(me: ClassicConsumer) -> Message | None:
-    """Return the next request: to join the group, to stay in it, or to read."""
+    """Return the next request: to join the group, to stay in it, or to read.
+
+    Between two generations it reads from the positions that it has. Source: ConsumerCoordinator.poll, which returns
+    false until the consumer has joined, and ClassicKafkaConsumer.updateAssignmentMetadataIfNeeded.
+    """
     mine = me.membership
     if me.on_wire is not None:
         return None
@@ -124,8 +140,9 @@ def next_request(me: ClassicConsumer) -> Message | None:
         whose = (me.group_id, mine.member_id, mine.generation)
         return OffsetCommit(*whose, me.offsets.committing, mine.instance_id)
     may_read = mine.state is not S.UNJOINED and not mine.listening
-    reads = me.polling and not me.backing_off and may_read
-    return group_reading.next_read(me) if reads else None
+    if not me.polling or me.backing_off or not may_read:
+        return None
+    return group_reading.next_fetch(me) if mine.state in BETWEEN else group_reading.next_read(me)
 
 
 def _next_to_join(me: ClassicConsumer) -> Message | None:
@@ -263,11 +280,15 @@ def _reset(me: ClassicConsumer, *, forget: bool) -> ClassicConsumer:
     return me.but(membership=me.membership.reset(forget=forget), backing_off=False)
 
 
+def _on_late_answer(me: ClassicConsumer) -> ClassicConsumer:
+    """Ignore the response to a request of an earlier membership; a consumer that is in poll() again joins again."""
+    return _prepare_join(me) if me.polling and me.state is S.UNJOINED else me
+
+
 def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsumer:
     mine = me.membership
     if mine.state is not S.PREPARING_REBALANCE:
-        # It has left since it sent the request. A consumer that is in poll() again joins again.
-        return _prepare_join(me) if me.polling and mine.state is S.UNJOINED else me
+        return _on_late_answer(me)
     match answer.error:
         case Errors.NONE:
             made: tuple[Assigned, ...] = ()
@@ -294,7 +315,7 @@ def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsume
 def _on_synced(me: ClassicConsumer, answer: SyncGroupResponse) -> ClassicConsumer:
     mine = me.membership
     if mine.state is not S.COMPLETING_REBALANCE:
-        return me
+        return _on_late_answer(me)
     error = answer.error
     if error is Errors.NONE:
         gone = tuple(p for p in me.owned if p not in answer.partitions)

@@ -7,7 +7,9 @@ PARTS: the subscription or assignment with its positions, the fetcher, the reque
   `ConsumerMembership` (KIP-848) or `ConsumerCoordinator` (classic). With assign() the membership stays UNSUBSCRIBED.
   The calls and the network thread are in `kafka_consumer`.
 DURABILITY: none; only the group's committed offsets last.
-NOT MODELLED: assign() during a run, the metadata of a position.
+NOT MODELLED: assign() during a run, pause(), the metadata of a position; its leader epoch: after a change of the leader
+  Kafka's consumer drops what it has fetched, and has its position validated before it fetches again; that a partition
+  of which it has read goes behind the others in the next Fetch (SubscriptionState.movePartitionToEnd).
 """
 
 from __future__ import annotations
@@ -54,11 +56,11 @@ class Fetcher(Value, frozen=True):
         return Fetcher(self.max_records, self.read_uncommitted)
 
     def for_partitions(self, subscription: SubscriptionState) -> Fetcher:
-        """Drop what was fetched from partitions that it no longer owns, or from another position in them.
+        """Drop what was fetched from partitions that it may not fetch any more, or from another position in them.
 
         Every partition may be fetched again. Source: FetchBuffer.retainAll, FetchCollector.initialize.
         """
-        where = subscription.positions
+        where = {p: subscription.positions.get(p) for p in subscription.fetchable}
         kept = tuple(
             f for f in self.completed if where.get(f.data.partition) == f.next_fetch_offset
         )

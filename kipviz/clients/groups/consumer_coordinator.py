@@ -81,8 +81,11 @@ class ConsumerCoordinator(Value, frozen=True):
 
     @property
     def in_group(self) -> bool:
-        """Whether the heartbeat thread runs; it also checks max.poll.interval.ms."""
-        return self.state is not S.UNJOINED
+        """Whether the heartbeat thread runs; it also checks max.poll.interval.ms.
+
+        Source: AbstractCoordinator.MemberState.hasNotJoinedGroup.
+        """
+        return self.state in (S.COMPLETING_REBALANCE, S.STABLE)
 
     @property
     def group_metadata(self) -> tuple[str, int]:

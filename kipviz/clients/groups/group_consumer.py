@@ -7,7 +7,8 @@ KIPS: KIP-848 (group.protocol=consumer), KIP-447 (stable offsets, groupMetadata(
 PARTS: `membership` is a `ConsumerMembership`; every consumer has the other parts (`consumer`).
 DURABILITY: none; the next life of the process is another member, with the same instance id if it is static.
 NOT MODELLED: fetching ahead of poll(), automatic commits; one request at a time is in flight. A Fetch without records
-  is answered at once, and fetch.max.wait.ms passes here.
+  is answered at once, and fetch.max.wait.ms passes here. What is fetched from a partition is dropped when it is
+  revoked; Kafka's consumer returns it if the partition comes back at the same position before the next poll().
 """
 
 from __future__ import annotations
@@ -61,13 +62,14 @@ def commit_sync(me: GroupConsumer) -> GroupConsumer:
 def subscribe(me: GroupConsumer, topics: tuple[str, ...], regex: str = "") -> GroupConsumer:
     """Subscribe to exactly these topics, or to those that the broker finds for a regular expression.
 
-    The next heartbeat that is due carries the subscription. Source: ConsumerHeartbeatRequestManager.HeartbeatState.
+    The next heartbeat that is due carries the subscription. What was fetched from other topics is dropped. Source:
+    ConsumerHeartbeatRequestManager.HeartbeatState, AsyncKafkaConsumer.subscribeInternal.
     """
     told = regex or (None if me.subscription.regex is None else "")
     after = me.subscription.subscribe_to(topics).but(regex=told)
     if after == me.subscription:
         return me
-    return me.but(subscription=after, membership=me.membership.but(resubscribed=True))
+    return me.reading(after).but(membership=me.membership.but(resubscribed=True))
 
 
 def unsubscribe(me: GroupConsumer) -> GroupConsumer:
@@ -233,7 +235,7 @@ def _on_heartbeat(me: GroupConsumer, answer: ConsumerGroupHeartbeatResponse) -> 
         if answer.error is Errors.TOPIC_AUTHORIZATION_FAILED:
             # poll() throws it, and the member keeps its state: an operator may still grant the right.
             return me.but(membership=mine.but(told=None), polling=False)
-        return me.but(membership=mine.to(S.FATAL))
+        return me.but(membership=mine.to(S.FATAL)).reading(me.subscription.without_partitions)
     mine = mine.but(member_epoch=answer.member_epoch)
     if answer.assignment is not None:
         mine = mine.but(target=answer.assignment.partitions)

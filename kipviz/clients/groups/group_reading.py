@@ -4,10 +4,13 @@ WHERE IN KAFKA: CommitRequestManager and FetchRequestManager (KIP-848), Consumer
 (classic).
 Unless a spec states auto.offset.reset, a consumer without a position starts at the earliest record at once.
 NOT MODELLED: that the wait for another reset counts from when the request was sent; here it is from its answer; that
-  poll() returns without records where only its position advanced (Fetch.positionAdvanced); that fetch.max.wait.ms ends
-  a broker's wait for records. One request at a time is in flight, so a Fetch that waits at its broker would hold up the
-  heartbeats of a member: it is answered at once, and the consumer waits. With assign() there are no heartbeats, and the
-  broker waits until it has records.
+  poll() returns without records where only its position advanced (Fetch.positionAdvanced); here the partition rests;
+  that fetch.max.wait.ms ends a broker's wait for records; that positions are looked up while poll() returns what is
+  fetched from other partitions; here a poll() that has nothing to return looks them up, but a classic consumer waits
+  for committed offsets first, as in Kafka; that the TOPIC_AUTHORIZATION_FAILED of a Fetch is thrown after a seek(),
+  too. One request at a time is in flight, so a Fetch that waits at its broker would hold up the heartbeats of a member:
+  it is answered at once, and the consumer waits. With assign() there are no heartbeats, and the broker waits until it
+  has records.
 """
 
 from __future__ import annotations
@@ -64,23 +67,36 @@ def begin_poll(me: C) -> C:
 def next_read(me: RegularConsumer, who: tuple[str, int] = NOBODY) -> Message | None:
     """Return the next request of poll(): for committed offsets, for positions in logs, or for records.
 
-    While poll() waits, everything that was fetched has been returned or dropped, so each partition may be fetched. The committed offsets of all partitions are fetched together. The logs are asked only when every one is known, all
-    those of one leader in one request. Source: ConsumerCoordinator.initWithCommittedOffsetsIfNeeded,
+    While poll() waits, everything that was fetched has been returned or dropped, so each partition may be fetched. The
+    committed offsets of all partitions are fetched together. The logs are asked only when every one is known, all those
+    of one leader in one request. Source: ConsumerCoordinator.initWithCommittedOffsetsIfNeeded,
     OffsetsRequestManager.updateFetchPositions, buildListOffsetsRequestsToResetPositions.
     """
     mine, committed = me.subscription, not me.fetcher.read_uncommitted
-    new = tuple(p for p in mine.owned if p not in mine.positions)
+    new = without_offset(me)
     if new:
         return _ask_for_offsets(me, new, who)
     lost = tuple(p for p in mine.owned if mine.positions[p] == ASKED and p not in mine.unfound)
     if lost:
         return where_to(lost, mine.auto_offset_reset, committed=committed)
-    ended = (*me.fetcher.resting, *mine.unfound)
-    wanted = tuple(FetchPartition(p, mine.positions[p]) for p in mine.owned if p not in ended)
+    return next_fetch(me)
+
+
+def without_offset(me: RegularConsumer) -> tuple[str, ...]:
+    """Return the partitions whose committed offsets are still to be fetched."""
+    mine = me.subscription
+    return tuple(p for p in mine.owned if p not in mine.positions)
+
+
+def next_fetch(me: RegularConsumer) -> Fetch | None:
+    """Return the Fetch of the partitions with a position that did not rest in this poll()."""
+    mine, resting = me.subscription, me.fetcher.resting
+    at = {p: mine.positions.get(p, ASKED) for p in mine.fetchable if p not in resting}
+    wanted = tuple(FetchPartition(p, offset) for p, offset in at.items() if offset != ASKED)
     if not wanted:
         return None
     wait_ms = FETCH_MAX_WAIT_MS.default if mine.user_assigned else 0
-    return Fetch(wanted, committed, wait_ms)
+    return Fetch(wanted, not me.fetcher.read_uncommitted, wait_ms)
 
 
 def _ask_for_offsets(
@@ -155,6 +171,7 @@ def throw_out_of_poll(me: C, request: type[Message], error: Errors) -> C:
 def on_offsets(me: C, answer: OffsetFetchResponse) -> C | None:
     """Read on from the committed offsets. Back off before a retry while one of them is not stable.
 
+    Then poll() returns what it has fetched from other partitions, if it waited for the offsets before that.
     With an error no offset of the response is used, and all are fetched again; it is ignored if no partition waits for
     an offset any more. None means that the response is an error about the member itself.
     Source: ConsumerCoordinator.PendingCommittedOffsetRequest, ConsumerUtils.refreshCommittedOffsets,
@@ -176,7 +193,7 @@ def on_offsets(me: C, answer: OffsetFetchResponse) -> C | None:
         else:
             mine = mine.at(found.partition, max(found.offset, 0))
     read = me.but(subscription=mine)
-    return _reset(read, tuple(lost), NoOffset(", ".join(lost))) if lost else read
+    return collect(_reset(read, tuple(lost), NoOffset(", ".join(lost))) if lost else read)
 
 
 def on_told(me: C, answer: ListOffsetsResponse) -> C:
@@ -240,8 +257,6 @@ def on_fetched(me: C, asked: Message | None, answer: FetchResponse) -> C:
     completed = tuple(CompletedFetch(sent[part.partition], part) for part in answer.responses)
     kept = me.fetcher.but(completed=(*me.fetcher.completed, *completed))
     known = me.but(fetcher=kept.for_partitions(me.subscription))
-    if not me.polling:
-        return known
     idle = (
         each.data.partition
         for each in known.fetcher.completed
@@ -254,18 +269,28 @@ def on_fetched(me: C, asked: Message | None, answer: FetchResponse) -> C:
 def collect(me: C) -> C:
     """Return what was fetched from poll(), up to max.poll.records; the rest is for the next poll(), without a Fetch.
 
-    An error is thrown only if there are no records before it; otherwise it is kept for the next poll(), too. After
-    max.poll.records the position is behind the last of them, also where markers follow it.
+    An error is thrown only if there are no records before it; otherwise it is kept for the next poll(), too. Errors
+    that are not thrown do not end the poll(). After max.poll.records the position is behind the last of them, also
+    where markers follow it.
     Source: FetchCollector.collectFetch, CompletedFetch.fetchRecords.
     """
     while me.polling and me.fetcher.completed:
         first, *others = me.fetcher.completed
         room = me.fetcher.max_records - len(me.records)
-        if not room or (first.data.error is not Errors.NONE and me.records):
+        if not room or (me.records and _throws(me, first)):
             break
         me = me.but(fetcher=me.fetcher.but(completed=tuple(others)))
         me = _return_from(me, first, room)
     return me.but(polling=False, done=True) if me.records and me.polling else me
+
+
+def _throws(me: RegularConsumer, fetched: CompletedFetch) -> bool:
+    """Return whether poll() throws the error of a partition. Source: FetchCollector.handleInitializeErrors."""
+    mine, part = me.subscription, fetched.data
+    if mine.positions.get(part.partition) != fetched.next_fetch_offset:
+        return False
+    lost = part.error is Errors.OFFSET_OUT_OF_RANGE and mine.auto_offset_reset == NONE
+    return lost or part.error in NOT_ALLOWED
 
 
 def _return_from(me: C, fetched: CompletedFetch, room: int) -> C:
@@ -296,8 +321,8 @@ def _on_fetch_error(me: C, part: PartitionData, position: int) -> C:
 def timers(me: RegularConsumer) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set, besides the heartbeat."""
     mine, resting = me.subscription, me.fetcher.resting
-    idle = set(mine.owned) <= {*resting, *mine.unfound}
-    rests = bool(me.polling and mine.owned and resting and idle)
+    idle = set(mine.fetchable) <= {*resting, *mine.unfound}
+    rests = bool(me.polling and resting and idle)
     looks = any(mine.positions.get(partition) == ASKED for partition in mine.unfound)
     found = ((RetryBackOff(), me.backing_off), (FetchWait(), rests), (ResetWait(), looks))
     return tuple(timer for timer, is_set in found if is_set)

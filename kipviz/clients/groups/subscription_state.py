@@ -9,6 +9,7 @@ from __future__ import annotations
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.groups.groups import GroupOffset
+from kipviz.records.placement import topic_of
 
 # The position of a partition while auto.offset.reset asks the log for one.
 ASKED = -1
@@ -47,6 +48,16 @@ class SubscriptionState(Value, frozen=True):
         return SubscriptionState(
             self.first_topics or self.topics, auto_offset_reset=self.auto_offset_reset
         )
+
+    @property
+    def fetchable(self) -> tuple[str, ...]:
+        """Its partitions without those of topics to which it no longer subscribes by name.
+
+        It owns those until the next assignment. Source: SubscriptionState.isFetchableAndSubscribed.
+        """
+        if self.user_assigned or self.regex:
+            return self.owned
+        return tuple(p for p in self.owned if topic_of(p) in self.topics)
 
     @property
     def without_partitions(self) -> SubscriptionState:

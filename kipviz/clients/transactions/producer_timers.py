@@ -99,8 +99,15 @@ def on_timer(me: TransactionManager, timer: TimerOfClient) -> TransactionManager
 
 
 def topic_ids_given_up(me: TransactionManager) -> TransactionManager:
-    """Drop offsets that still wait for the id of their topic; others are already in flight."""
-    if not any(isinstance(m, Metadata) for m in (*me.queue, me.on_wire)):
+    """Drop offsets that still wait for the id of their topic.
+
+    Those of an earlier call are before the Metadata request: they are in flight, or are sent again.
+    """
+    first = next(
+        (at for at, m in enumerate((me.on_wire, *me.queue)) if isinstance(m, Metadata)), None
+    )
+    if first is None:
         return me
+    sent, waiting = me.queue[: max(first - 1, 0)], me.queue[max(first - 1, 0) :]
     behind = Metadata | AddOffsetsToTxn | TxnOffsetCommit
-    return me.but(queue=tuple(m for m in me.queue if not isinstance(m, behind)))
+    return me.but(queue=(*sent, *(m for m in waiting if not isinstance(m, behind))))

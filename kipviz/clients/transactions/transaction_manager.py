@@ -433,7 +433,9 @@ def _note_accepted(
     """Note the partitions whose offsets the group coordinator has, and return the error that is left.
 
     A retry sends the whole request again. It is done once each partition was accepted, in whichever response.
-    Source: TransactionManager.TxnOffsetCommitHandler (pendingTxnOffsetCommits).
+    Source: TransactionManager.TxnOffsetCommitHandler (pendingTxnOffsetCommits). NOT MODELLED: Kafka's producer keeps
+    one set for all of its requests. If a call timed out and a second one sends other offsets of the same partitions,
+    the response to the first request takes them from the set, and a rejected second request is not sent again.
     """
     if error is not Errors.NONE and error not in RETRIABLE:
         return me.but(accepted=()), error

@@ -88,7 +88,9 @@ class Fetch(Message, frozen=True):
     """A consumer fetches records from partitions that one broker leads.
 
     Without records the leader waits for them, unless `max_wait_ms` is 0. NOT MODELLED: fetch sessions, followers'
-    fetches, MinBytes; MaxBytes, which counts the batches of all partitions (a served cluster has both); that the wait ends after that time (the listener of a served cluster does that).
+    fetches, MinBytes; MaxBytes, which counts the batches of all partitions (a served cluster has both); that only the
+    first partition with records returns a batch that is longer than its limit (ReplicaManager.readFromLog); that the
+    wait ends after that time (the listener of a served cluster does that).
     """
 
     API_KEY: ClassVar[int] = 1

@@ -315,6 +315,25 @@ def test_a_fetch_gives_whole_batches_of_at_most_the_bytes_asked_for_and_one_in_a
     assert [r.offset for r in fetch(desk, offset=2, most=1).records] == [2]
 
 
+def test_a_fetch_that_only_hidden_batches_fill_is_answered_because_there_are_more(desk):
+    """Source: DelayedFetch.tryComplete counts the bytes of hidden batches, too; otherwise a consumer would wait here
+    for ever, since a later answer begins with the same batches."""
+    produce(desk, count=2)
+    answer_enlistment(desk)
+    mark(desk, commit=False)
+    size = sum(map(size_in_bytes, desk.logs[HERE].batches))
+    assert fetch(desk, most=size - 1).next_offset == 2
+    assert fetch(desk, most=size, source="d") is None
+    produce(desk, epoch=1)
+    answer_enlistment(desk, epoch=1)
+    assert fetch(desk, offset=2, source="e") is None
+    assert fetch(desk, offset=0, most=size, source="f") is None
+    assert fetch(desk, offset=0, most=size, committed=False, source="u").next_offset == 3
+    mark(desk, epoch=2, commit=True)
+    beyond = fetch(desk, offset=0, most=size, source="g")
+    assert (beyond.records, beyond.next_offset) == ((), 3)
+
+
 def test_everybody_who_waits_is_told_when_another_broker_leads(desk):
     desk.instant = False
     produce(desk, source="verifying")

@@ -170,6 +170,22 @@ def test_offsets_that_wait_for_the_id_of_their_topic_are_taken_back_when_the_cal
     assert topic_ids_given_up(known) == known
 
 
+def test_what_an_earlier_call_sends_again_stays_when_a_later_one_gives_up_its_lookup():
+    """KafkaProducer.sendOffsetsToTransaction: a call that waits for its topics has enqueued nothing yet."""
+    me, first = send(staging(start_producer(SRC), GroupOffset("src-0", 2), GroupOffset("src-1", 3)))
+    me = change(client.on_timer(me, MaxBlock()), timed_out="")
+    me = staging(me, GroupOffset("other-1", 5))
+    assert topic_ids_given_up(me).manager.on_wire == first
+    assert topic_ids_given_up(me).manager.queue == ()
+    half = (
+        PartitionResult("src-0", Errors.NONE),
+        PartitionResult("src-1", Errors.COORDINATOR_LOAD_IN_PROGRESS),
+    )
+    me = client.on_response(me, TxnOffsetCommitResponse(half))
+    given_up = topic_ids_given_up(me).manager
+    assert (given_up.queue, given_up.accepted) == ((first,), ("src-0",))
+
+
 def results(*errors):
     """The response for both partitions, in the order of the request."""
     places = zip(OFFSETS, errors, strict=True)
