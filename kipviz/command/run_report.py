@@ -98,7 +98,16 @@ def save(run: Run, path: str) -> None:
 def payload_of(run: Run, views: Sequence[View] = ()) -> dict[str, Any]:
     """Return the payload that a stepper shows for a run's branch, with the reader's own views."""
     head, own = head_of(run), own_views(views)
-    told, _ = payload(run.scenario, run.design, run.model, run.trace, run.told, head, own)
+    told, _ = payload(
+        run.scenario,
+        run.design,
+        run.model,
+        run.trace,
+        run.told,
+        head,
+        own,
+        settings=run.settings,
+    )
     return told
 
 

@@ -231,6 +231,13 @@ def settings_of_search(story: Scenario) -> tuple[str, ...]:
     return () if same else (SEARCHED,)
 
 
+def is_searched(settings: Sequence[str]) -> bool:
+    """Return whether the last profile among some changes, each of the form name=value, is that of searches."""
+    named = (change.partition("=") for change in settings)
+    profiles = [value.strip() for name, _, value in named if name.strip() == PROFILE.name]
+    return profiles[-1:] == [SMALL.name]
+
+
 def searched_under(story: Scenario, settings: Sequence[str]) -> Scenario:
     """Return what is searched of a scenario with some settings: what they set is kept, as what its head states is."""
     names = {change.partition("=")[0].strip() for change in settings}

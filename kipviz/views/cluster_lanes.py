@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.rebuilt_cluster import RebuiltModel
 from kipviz.cluster.specs.abstraction import profile_of
 from kipviz.cluster.specs.spec import ApplicationSpec
+from kipviz.designs.design import Design
+from kipviz.scenarios.library import is_scenario
+from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.scenarios.scenario import Scenario, at_levels
+from kipviz.scenarios.setting_changes import is_searched
 from kipviz.views.role_cards.card_rows import NAMELESS
 from kipviz.views.role_cards.real_clients import lanes as lanes_of_clients
 
@@ -23,6 +30,21 @@ def spec_line(model: ClusterModel) -> str:
         f"Kafka {spec.kafka_version} · transaction version {spec.transaction_version} · "
         f"replication {spec.replication} · {clock} · {profile_of(spec).name}"
     )
+
+
+def list_left_out(scenario: Scenario, design: Design, settings: Sequence[str]) -> tuple[str, ...]:
+    """Return what the cluster of a run leaves out, if the run is on the cluster of searches and its story is not.
+
+    `scenario` has the run's cluster, and `settings` are the changes that made it. A story that is found by no name has no
+    other cluster to compare with.
+    """
+    if not is_searched(settings):
+        return ()
+    left_out = profile_of(at_levels(scenario.spec, design)).left_out
+    if not is_scenario(scenario.name):
+        return left_out
+    own = profile_of(at_levels(scenario_named(scenario.name).spec, design)).left_out
+    return left_out if left_out != own else ()
 
 
 def list_lanes(model: ClusterModel) -> list[tuple[str, str, str]]:

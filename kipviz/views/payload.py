@@ -5,7 +5,7 @@ The main branch is sent completely; another branch sends only what differs after
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any
 
@@ -35,9 +35,9 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blame_for_harm
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
-from kipviz.scenarios.setting_changes import settings
+from kipviz.scenarios.setting_changes import settings as list_settings
 from kipviz.views.choices import Choices, action_of
-from kipviz.views.cluster_lanes import lanes_of_spec, list_lanes, spec_line
+from kipviz.views.cluster_lanes import lanes_of_spec, list_lanes, list_left_out, spec_line
 from kipviz.views.explanations.guards import why
 from kipviz.views.explanations.network_sentences import notes_of_hosts
 from kipviz.views.explanations.sentences import (
@@ -420,12 +420,13 @@ def payload(
     progress: Callable[[int, int], object] = lambda _done, _of: None,
     *,
     asks: bool = True,
+    settings: Sequence[str] = (),
 ) -> tuple[Part, Lifetimes]:
     """Return the complete payload of a trace's current branch, and the rows' lifetimes for further branches.
 
     `head` is the head of a permalink to the run; without it there is not a permalink. `views` are the reader's own, whose
     cards come after all others. `progress` hears how many steps are added, and of how many. `asks` is whether the reader
-    is asked for predictions.
+    is asked for predictions. `settings` are the changes with which the run was made.
     """
     telling = Telling(model, -1, Lifetimes(), goals_of(scenario), views, asks=asks)
     telling.line(trace, trace.line, progress)
@@ -442,7 +443,7 @@ def payload(
         "scenario": scenario.name,
         "head": head,
         "spec_line": spec_line(model),
-        "design": {"name": design.name, "status": design.status, "sentence": design.sentence},
+        "design": design_part(design.name, design.sentence, scenario, design, settings),
         "lanes": [
             {"id": name, "title": title, "sub": sub, "first": name in scenario.lanes}
             for name, title, sub in list_lanes(model)
@@ -466,11 +467,23 @@ def payload(
         "branches": [],
         "settings": [
             {"name": s.name, "asks": s.asks, "now": s.now, "options": [list(o) for o in s.options]}
-            for s in settings(model.spec, design)
+            for s in list_settings(model.spec, design)
         ],
         **told,
         "wire": {**told["wire"], "names": WORDS},
     }, telling.lives
+
+
+def design_part(
+    name: str, sentence: str, scenario: Scenario, design: Design, settings: Sequence[str]
+) -> Part:
+    """Return what a page says of a run's design and of its cluster if that is the one of searches.
+
+    `name` and `sentence` are those of the design, or say what was changed in it.
+    """
+    left_out = list_left_out(scenario, design, settings)
+    part: Part = {"name": name, "status": design.status, "sentence": sentence}
+    return part | ({"left_out": list(left_out)} if left_out else {})
 
 
 def branch(

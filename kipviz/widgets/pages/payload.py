@@ -28,11 +28,15 @@ class _Part(msgspec.Struct, rename={"from_": "from"}):
 
 
 class Design(_Part):
-    """The design whose rules are shown, and how far they are decided."""
+    """The design whose rules are shown, and how far they are decided.
+
+    `left_out` is what the run's cluster leaves out of Kafka, if it is the small one of searches and the story's is not.
+    """
 
     name: str
     status: Status
     sentence: str = ""
+    left_out: list[str] = []
 
 
 class Lane(_Part):

@@ -16,6 +16,7 @@ from kipviz.views.lesson import goals_of
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.page_parts import Part
 from kipviz.views.payload import branch as tell_branch
+from kipviz.views.payload import design_part
 from kipviz.views.payload import payload as tell
 from kipviz.views.role_cards.own_view import OwnView
 from kipviz.widgets.stepping import whatif
@@ -89,7 +90,16 @@ class Lab:
         told = self._runs[0].told
         head = head_of(run)
         self.payload, lives = tell(
-            run.scenario, run.design, run.model, trace, told, head, views, progress, asks=self.ASKS
+            run.scenario,
+            run.design,
+            run.model,
+            trace,
+            told,
+            head,
+            views,
+            progress,
+            asks=self.ASKS,
+            settings=run.settings,
         )
         path = trace.path(kept[0].tip)
         self._lines = {0: _Shown(0, kept[0].name, -1, 0, 0, path, lives)}
@@ -342,14 +352,12 @@ def _together(one: tuple[int, ...], other: tuple[int, ...]) -> int:
     return sum(a == b for a, b in zip(one, other, strict=False)) - 1
 
 
-def _design(run: Run) -> dict[str, str]:
+def _design(run: Run) -> Part:
     design = run.design
     changes = ", ".join(run.settings)
-    return {
-        "name": design.name if all(c in design.name for c in run.settings) else changes,
-        "status": design.status,
-        "sentence": f"{design.sentence} Changed: {changes}.",
-    }
+    name = design.name if all(c in design.name for c in run.settings) else changes
+    sentence = f"{design.sentence} Changed: {changes}."
+    return design_part(name, sentence, run.scenario, design, run.settings)
 
 
 def _hold(held: HeldAction) -> Part:

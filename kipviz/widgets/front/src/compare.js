@@ -5,7 +5,7 @@ import { Cards } from "./cards/cards.js";
 import { Keyed, aria, h, s, show, text } from "./dom/dom.js";
 import { Frame } from "./frame/frame.js";
 import { cardsOf, lanesButton, lanesOf } from "./frame/lanes.js";
-import { DesignChip, Verdicts } from "./frame/header.js";
+import { DesignChip, SmallCluster, Verdicts } from "./frame/header.js";
 import { backward, onward, titleOf } from "./lines/line.js";
 import { Lines } from "./lines/lines.js";
 import { Overview } from "./drawing/overview.js";
@@ -35,6 +35,7 @@ class Side {
     this.called = frame.payload.names[this.number];
     this.lines = new Lines(payload, []);
     this.line = this.lines.get(frame.payload.lines[this.number]);
+    this.small = new SmallCluster(payload.design);
     this.verdicts = new Verdicts(this);
     this.sequence = new Sequence(this, { folding: false }); // two diagrams are kept level row by row
     this.cards = new Cards(this);
@@ -50,8 +51,8 @@ class Side {
     this.element = h(
       "section.kv-side",
       { label: `${which}: ${this.called}` },
-      h("div.kv-side-head", name, new DesignChip(payload.design).element, this.branch, h("span.kv-space"), this.verdicts.chips),
-      this.verdicts.panel,
+      h("div.kv-side-head", name, new DesignChip(payload.design).element, this.small.element, this.branch, h("span.kv-space"), this.verdicts.chips),
+      h("div.kv-side-panels", this.small.panel, this.verdicts.panel),
       this.sequence.element,
       this.said,
       this.cards.element,
@@ -509,9 +510,9 @@ export class Compare extends Frame {
 
   closeMore() {
     if (this.closeDrawer()) return true;
-    for (const side of [this.left, this.right]) {
-      if (!side.verdicts.panel.hidden) {
-        side.verdicts.toggle(false);
+    for (const chips of [this.left, this.right].flatMap((side) => [side.verdicts, side.small])) {
+      if (!chips.panel.hidden) {
+        chips.toggle(false);
         return true;
       }
     }

@@ -10,7 +10,7 @@ import { Tree } from "./choices/tree.js";
 import { attr, h, show, target, text } from "./dom/dom.js";
 import { Run } from "./frame/run.js";
 import { lanesButton, lanesOf, sinceOf } from "./frame/lanes.js";
-import { DesignChip, Verdicts } from "./frame/header.js";
+import { DesignChip, SmallCluster, Verdicts } from "./frame/header.js";
 import { Lesson } from "./learning/lesson.js";
 import { ending } from "./lines/line.js";
 import { Live } from "./frame/live.js";
@@ -47,6 +47,7 @@ export class Stepper extends Run {
     this.heading = h("h2");
     this.header = h("div.kv-header", this.heading);
     this.design = new DesignChip();
+    this.small = new SmallCluster();
     this.detailWords = h("span", { role: "status" });
     this.detail = h("p.kv-detail", this.detailWords);
     this.verdicts = new Verdicts(this);
@@ -98,7 +99,7 @@ export class Stepper extends Run {
     const more = h("button", { onclick: () => this.openMessage(more.getBoundingClientRect()) }, "what can happen to it", " ", h("kbd", "Enter"));
     this.detail.append(" ", bytes, " ", more);
     show(this.detail, false);
-    this.header.append(this.design.element, h("span.kv-space"), this.verdicts.chips);
+    this.header.append(this.design.element, this.small.element, h("span.kv-space"), this.verdicts.chips);
     // A story that teaches keeps the place of its questions, so that nothing moves when one comes up.
     this.root.classList.toggle("kv-taught", this.questions.length > 0 || this.lesson.watch.length > 0);
     const left = h("div.kv-left", h("div.kv-teach", this.question.element, this.lesson.element), this.choices.element);
@@ -112,6 +113,7 @@ export class Stepper extends Run {
     const right = h("section.kv-right", { label: "State" }, this.cards.element);
     this.root.append(
       this.header,
+      this.small.panel,
       this.verdicts.panel,
       this.transport.element,
       this.transport.more,
@@ -158,6 +160,7 @@ export class Stepper extends Run {
     this.question.update(line, at);
     this.lesson.update(line, at);
     this.design.update(line.design);
+    this.small.update(line.design);
     this.verdicts.update(line, at);
     this.sentence.update({ line, step: at, grain: this.grain, broken: this.verdicts.broken() });
     this.transport.update({ last: line.last, step: at, big: line.bigNumber(at), bigs: line.bigs.length, ends: this.endsOf(line), title: line.steps[at].title });
@@ -487,9 +490,11 @@ export class Stepper extends Run {
       this.choices.toggleFaults(false);
       return true;
     }
-    if (!this.verdicts.panel.hidden) {
-      this.verdicts.toggle(false);
-      return true;
+    for (const chips of [this.verdicts, this.small]) {
+      if (!chips.panel.hidden) {
+        chips.toggle(false);
+        return true;
+      }
     }
     if (this.selection.kind) {
       this.select(null);

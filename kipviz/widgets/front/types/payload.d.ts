@@ -6,6 +6,7 @@ export interface Design {
   name: string;
   status: "draft" | "our inference" | "shipped";
   sentence?: string;
+  left_out?: string[];
 }
 
 /** A lifeline of the diagram; `first` puts it on the first screen (four at most). */

@@ -1,6 +1,6 @@
-// The title line: what is shown, whose design it is and how far it is decided, and the verdicts.
+// The title line: what is shown, whose design it is and how far it is decided, whether the cluster is the small one, and the verdicts.
 
-import { Keyed, attr, first, h, inside, last, show, text } from "../dom/dom.js";
+import { Keyed, aria, attr, first, h, inside, last, show, text } from "../dom/dom.js";
 import { STATE_MARK, STATE_WORD } from "../dom/words.js";
 
 /** @import { Line } from "../lines/line.js" */
@@ -35,6 +35,33 @@ export class DesignChip {
     text(this.sign, STATUS[status] ?? "○");
     text(this.word, ` ${status}`);
     show(this.element, Boolean(design?.name));
+  }
+}
+
+/** The chip of a run on the cluster of searches; it opens what that cluster leaves out of Kafka. */
+export class SmallCluster {
+  /** @param {Design} [design] */
+  constructor(design) {
+    this.words = h("dd");
+    this.panel = h("dl.kv-verdict-panel", h("div", { "data-state": "small" }, h("dt", "small cluster"), this.words));
+    this.element = h("button.kv-chip.kv-small", { onclick: () => this.toggle() }, "small cluster");
+    this.toggle(false);
+    this.update(design);
+  }
+
+  /** @param {Design | undefined} design */
+  update(design) {
+    const out = design?.left_out ?? [];
+    const said = `This run is on the small cluster on which searches run. It leaves out of Kafka: ${out.join("; ")}.`;
+    text(this.words, said);
+    attr(this.element, "title", said);
+    show(this.element, out.length > 0);
+    if (!out.length) this.toggle(false);
+  }
+
+  toggle(open = this.panel.hidden === true) {
+    show(this.panel, open);
+    aria(this.element, "expanded", open);
   }
 }
 
