@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from functools import lru_cache
 
 from kipviz.clients.addressed import Outgoing, message_of
@@ -61,7 +61,7 @@ def clients(app: Application) -> Card:
     producer, consumer = app.producer, app.consumer
     manager = producer.manager
     to_send = [type(m).__name__ for m in manager.queue]
-    to_send += [f"{len(b.records)} records" for b in producer.accumulator.batches if b.broker < 0]
+    to_send += [_count_records(b.records) for b in producer.accumulator.batches if b.broker < 0]
     rows: list[Fact] = [
         ("process", "running" if app.alive else "down", "calm" if app.alive else "gone"),
         ("producer", manager.state.value, TONE_OF_PRODUCER.get(manager.state, CALM)),
@@ -98,12 +98,16 @@ def clients(app: Application) -> Card:
     return facts(rows)
 
 
+def _count_records(records: Sized) -> str:
+    return "1 record" if len(records) == 1 else f"{len(records)} records"
+
+
 def _of_fetches(fetcher: Fetcher) -> Iterator[Fact]:
     """Yield the offsets that are fetched, and that the next poll() returns without a Fetch."""
     for fetched in fetcher.completed:
         offsets = tuple(record.offset for record in fetched.data.records)
         if offsets:
-            yield f"fetched from {fetched.data.partition}", render_list(offsets), "calm"
+            yield f"{fetched.data.partition} fetched", render_list(offsets), "calm"
 
 
 def _of_threads(producer: Producer) -> list[Fact]:
@@ -111,7 +115,7 @@ def _of_threads(producer: Producer) -> list[Fact]:
     rows: list[Fact] = [
         (
             f"left over from a send() that threw, for {batch.partition}",
-            f"{len(batch.records)} records, in no transaction",
+            f"{_count_records(batch.records)}, in no transaction",
             "warning",
         )
         for batch in producer.accumulator.stray

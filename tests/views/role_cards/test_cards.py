@@ -273,3 +273,23 @@ def test_a_state_that_was_made_anew_says_which_leaders_are_fenced_all_the_same(b
     card = shares.coordinator(role)
     assert card["epochs"]["value"] == "state 3, leader 0"
     assert card.get("fenced", {}).get("value") == fenced
+
+
+def test_the_card_of_a_process_shows_for_each_partition_what_poll_left():
+    trace, _ = play_once("kip-429-cooperative", "kafka")
+    cards = Cards(trace.model)
+    seen: list[dict[str, str]] = []
+    for node in nodes(trace):
+        cards.observe(node.world, node.events)
+        shown = facts(cards.snapshot(node.world)["clients:app-1"])
+        fetched = {label: value for label, value in shown.items() if label.endswith(" fetched")}
+        if seen[-1:] != [fetched]:
+            seen.append(fetched)
+    assert seen == [
+        {},
+        {"src-0 fetched": "101, 102, 103", "src-1 fetched": "200, 201"},
+        {"src-0 fetched": "102, 103", "src-1 fetched": "200, 201"},
+        {"src-0 fetched": "103", "src-1 fetched": "200, 201"},
+        {"src-0 fetched": "103"},
+        {},
+    ]
