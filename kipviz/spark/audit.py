@@ -65,6 +65,12 @@ RECORD = (*RUN, "source", "offset")
 _RECORD_KEY = ("place", "seed", "offset")
 _PRODUCER_KEY = ("setting", "seed", "producer_id", "producer_epoch")
 FINDINGS = (Harm.DUPLICATE, Harm.LOSS, Harm.STUCK)
+# One finding of a kind, and several, in words.
+WORDS = {
+    Harm.DUPLICATE: ("duplicate", "duplicates"),
+    Harm.LOSS: ("loss", "losses"),
+    Harm.STUCK: ("stuck record", "stuck records"),
+}
 FOUND = ROWS.remove(ROWS.get_field_index("ended"))
 _WHOLE_NUMBERS = {"tinyint", "smallint", "int", "bigint"}
 _TEXT = {"string"}
@@ -294,7 +300,8 @@ class AuditResult:
         return not all(self.blames)
 
     def __repr__(self) -> str:
-        found = ", ".join(f"{self.count(kind)} {kind}" for kind in FINDINGS)
+        counts = ((self.count(kind), *WORDS[kind]) for kind in FINDINGS)
+        found = ", ".join(f"{count} {one if count == 1 else more}" for count, one, more in counts)
         rest = f" ({self.unfinished} of them not ended)" if self.unfinished else ""
         excused = sum(map(bool, self.blames))
         whose = f"; {excused} of them by {THE_PROGRAM}" if excused else ""

@@ -12,6 +12,7 @@ from kipviz.checking.judging.budgets import budget_of, budget_words
 from kipviz.checking.judging.verdicts import BREAKS, SO_FAR, DesignVerdicts, judge, property_named
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.critical_path import Latencies, validate_latencies
+from kipviz.core.outside.printable import complete_sentence
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 
@@ -152,11 +153,11 @@ class Answer(Value, frozen=True):
             else:
                 good.append(rival.label)
         parts = [
-            f"{'; '.join(names)}: {what}"
+            complete_sentence(f"{'; '.join(names)}: {what}")
             for names, what in ((good, "holds"), (bad, "breaks"), (open_, "not decided"))
             if names
         ]
-        return f"{'. '.join(parts)}. (Every interleaving of {self._render_searched()}.)"
+        return f"{' '.join(parts)} (Every interleaving of {self._render_searched()}.)"
 
     def _render_searched(self) -> str:
         """Return what was searched: the scenarios, and under which faults."""

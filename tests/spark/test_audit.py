@@ -81,8 +81,8 @@ def test_the_partitioning_of_a_log_does_not_change_what_is_found(spark, tmp_path
     )
     assert (result.runs, result.unfinished) == (40, 0)
     assert repr(result) == (
-        f"Audit of 40 runs: {result.count('duplicate')} duplicate, 0 loss, "
-        f"{result.count('stuck')} stuck"
+        f"Audit of 40 runs: {result.count('duplicate')} duplicates, 0 losses, "
+        f"{result.count('stuck')} stuck records"
     )
     assert seen
 

@@ -96,6 +96,8 @@ def test_a_wide_table_of_few_rows_is_turned_and_keeps_its_runs():
         TableCell("holds", "holds", "a3"),
         TableCell("holds", "holds", "b3"),
     )
+    of_properties = TextTable("verdicts", heads, rows, "property").fit_page()
+    assert of_properties.heads == ("property", "a", "b")
     narrow = TextTable("verdicts", heads[:5], tuple(row[:5] for row in rows))
     assert narrow.fit_page() is narrow
     long = TextTable("verdicts", heads, rows * 3)

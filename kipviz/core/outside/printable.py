@@ -23,7 +23,7 @@ def sentence(text: str) -> str:
 
 
 def complete_sentence(message: str) -> str:
-    """Return an error's message as a sentence that stands alone: with a capital, unless a name is first, and a full stop."""
+    """Return a clause, such as an error's message, as a sentence: with a capital, unless a name is first, and a full stop."""
     first = message.partition(" ")[0]
     is_word = first.rstrip(",;:").isalpha() and first.islower()
     begin = first.capitalize() if is_word else first

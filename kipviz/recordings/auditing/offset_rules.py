@@ -70,12 +70,16 @@ class OffsetComparison:
         """Yield the transactional ids with some transactions that have offsets and some that have none."""
         for name in sorted(self._both.keys() & self._outputs.keys()):
             count, first = self._outputs[name]
+            which = (
+                f"A committed transaction of {name} has output and no offsets, that of"
+                if count == 1
+                else f"{count} committed transactions of {name} have output and no offsets, the first at"
+            )
             yield LogFinding(
                 "output-without-offsets",
                 first.log,
                 first.offset,
-                f"{count} committed transactions of {name} have output and no offsets, the first at "
-                f"{words.moment_of(first.prepare_ms)}; others have both.",
+                f"{which} {words.moment_of(first.prepare_ms)}; others have both.",
                 "readers of the output: the input of these transactions may be processed again",
                 POSSIBLE,
                 (commands.describe_of(name),),

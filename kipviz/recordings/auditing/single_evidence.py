@@ -117,9 +117,14 @@ def _share(state: ShareState) -> Iterator[LogFinding]:
     archived = [b for b in state.batches if b.state is RecordState.ARCHIVED]
     if archived:
         count = sum(b.last - b.first + 1 for b in archived)
+        which = (
+            f"the record at offset {archived[0].first} is archived"
+            if count == 1
+            else f"{count} records are archived, the first at offset {archived[0].first}"
+        )
+        most = max(b.delivery_count for b in archived)
         yield base.but(
-            what=f"{at}: {count} records are archived, the first at offset {archived[0].first}, after "
-            f"{max(b.delivery_count for b in archived)} deliveries at most."
+            what=f"{at}: {which}, after {most} {'delivery' if most == 1 else 'deliveries'} at most."
         )
     first = next((b for b in state.batches), None)
     behind = [

@@ -65,17 +65,17 @@ class WorstOrder(Value, frozen=True):
 
 
 SITUATIONS = (
-    Situation("it dies", 10_000, dies=True),
-    Situation("it is slow: 5 min", 300_000),
-    Situation("its thread is stuck, its sender lives", 3_600_000),
+    Situation("the writer dies", 10_000, dies=True),
+    Situation("the writer is slow: 5 min", 300_000),
+    Situation("the writer's thread is stuck, its sender lives", 3_600_000),
     Situation("a checkpoint of 10 min", 600_000),
 )
 RIVALS = (
-    Limits("one time-out, Kafka's default of 60 s", "kafka", TRANSACTION_TIMEOUT_MS.default),
-    Limits("one time-out, the 15 min that brokers allow", "kafka", LONGEST_MS),
+    Limits("one timeout, Kafka's default of 60 s", "kafka", TRANSACTION_TIMEOUT_MS.default),
+    Limits("one timeout, the 15 min that brokers allow", "kafka", LONGEST_MS),
     Limits("15 min, and a heartbeat every 10 s (KIP-1309)", "kip-1309", LONGEST_MS, HEARTBEAT_MS),
-    Limits("none: two-phase commit (KIP-939)", "kip-939", 0),
-    Limits("none, and a heartbeat every 10 s", "kip-1309", 0, HEARTBEAT_MS),
+    Limits("no timeout: two-phase commit (KIP-939)", "kip-939", 0),
+    Limits("no timeout, and a heartbeat every 10 s", "kip-1309", 0, HEARTBEAT_MS),
 )
 
 

@@ -58,18 +58,22 @@ class TableCell(msgspec.Struct, frozen=True):
 
 
 class TextTable(msgspec.Struct, frozen=True, tag_field="kind", tag="table"):
-    """A table; each row has as many cells as there are heads."""
+    """A table; each row has as many cells as there are heads.
+
+    `others` says what the heads after the first are, such as "property": the first head of the transposed table.
+    """
 
     caption: str
     heads: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
+    others: str = ""
 
     def fit_page(self) -> TextTable:
         """Return the table in a form that fits a notebook's page: a wide one with few rows is transposed."""
         if len(self.heads) <= WIDE or not 0 < len(self.rows) <= FEW_ROWS:
             return self
         first, *others = zip(*self.rows, strict=True)
-        heads = (self.heads[0], *(cell.text for cell in first))
+        heads = (self.others or self.heads[0], *(cell.text for cell in first))
         named = zip(self.heads[1:], others, strict=True)
         return TextTable(
             self.caption, heads, tuple((TableCell(head), *cells) for head, cells in named)
@@ -156,7 +160,7 @@ def _still(block: Block, pictures: Pictures, opened: str) -> str:
             words = escape(text, quote=False)
             return f"<p>{_CODE.sub(_IN_CODE, words) if code else words}</p>"
         case TextTable() as table:
-            caption, heads, rows = astuple(table.fit_page())
+            caption, heads, rows, _ = astuple(table.fit_page())
             names = "".join(f"<th {LEFT}>{breakable(head)}</th>" for head in heads)
             lines = (f"<tr>{''.join(map(_still_cell, row))}</tr>" for row in rows)
             head = f"<caption>{breakable(caption)}</caption>\n<thead><tr>{names}</tr></thead>"

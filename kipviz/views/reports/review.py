@@ -18,6 +18,7 @@ from kipviz.checking.single_run.runs import Run
 from kipviz.checking.single_run.saving_decisions import SavingDecision
 from kipviz.checking.single_run.timers_ran import TimersRan, all_timers_ran
 from kipviz.checking.single_run.violation import Breaking, breaking
+from kipviz.core.outside.printable import complete_sentence
 from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.verdict import title_of
 from kipviz.scenarios.library import scenario as scenario_named
@@ -284,7 +285,7 @@ def review_blocks(judged: Sequence[DesignVerdicts]) -> Blocks:
     return (
         Heading(1, f"{scenario.title}: what each design keeps"),
         Paragraph(f"{scenario.sentence} Source: {scenario.clause}. Faults: {faults}."),
-        TextTable("verdicts", ("design", *names, "searched"), rows),
+        TextTable("verdicts", ("design", *map(title_of, names), "searched"), rows, "property"),
         _honest(row.explored.timers for row in judged),
         *_abstractions(judged),
         *_list_cut_short(judged),
@@ -308,7 +309,8 @@ def broken_run(judged: DesignVerdicts, cell: PropertyVerdict, key: str) -> Broke
     made = render_run(judged, cell)
     steps = runs.labels(made.run)
     title = f"“{title_of(cell.asked)}” breaks after {len(steps)} steps"
-    return BrokenRun(judged.design, title, steps, cell.reason, made.sentence, key)
+    why = complete_sentence(cell.reason)
+    return BrokenRun(judged.design, title, steps, why, made.sentence, key)
 
 
 def render_run(judged: DesignVerdicts, cell: PropertyVerdict) -> Breaking:

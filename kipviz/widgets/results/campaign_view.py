@@ -269,7 +269,7 @@ def outcome_chart(rows: Sequence[DesignRow]) -> go.Figure:
     for number, name in enumerate(_properties(rows)):
         cells = [_cell(row, name) for row in rows]
         look = BROKEN[number % len(BROKEN)]
-        bars.append(_bar(f"breaks {name}", names, _counts(cells), _seeds(cells), look))
+        bars.append(_bar(f"“{name}” breaks", names, _counts(cells), _seeds(cells), look))
     programs = [row.program for row in rows]
     if any(programs):
         bars.append(_bar("the program", names, programs, ["" for _ in rows], PROGRAM))
@@ -298,6 +298,7 @@ def _bar(
         x=names,
         y=counts,
         text=[str(count) if count else "" for count in counts],
+        textfont={"color": "black", "size": 15},
         customdata=seeds,
         hovertemplate=f"%{{x}}<br>{escape(name)}: %{{y}} runs%{{customdata}}<extra></extra>",
         marker={

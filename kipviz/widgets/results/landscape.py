@@ -108,7 +108,7 @@ class Landscape(ResultPage):
         broken = any(spot.explored.counterexamples for spot in spots)
         across = self.found.question.across
         return go.Scatter(
-            name=f"{verdict} breaks" if broken else verdict,
+            name=f"“{verdict}” breaks" if broken else verdict,
             x=[across.word(spot.across) for spot in spots],
             y=[self._row(spot.design, spot.down) for spot in spots],
             mode="markers",

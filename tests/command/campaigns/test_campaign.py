@@ -140,7 +140,7 @@ def test_an_audit_of_runs_that_hold_is_exit_status_0(kipviz, spark, tmp_path):
     assert kipviz("campaign", *words, "--events", log).status == 0
     done = kipviz("audit", log)
     assert done.status == 0
-    assert done.out == "Audit of 4 runs: 0 duplicate, 0 loss, 0 stuck\n"
+    assert done.out == "Audit of 4 runs: 0 duplicates, 0 losses, 0 stuck records\n"
 
 
 @pytest.mark.spark

@@ -202,8 +202,8 @@ def test_the_bars_count_every_run_once(view):
     assert totals == [20, 20, 20, 20]
     assert [bar.name for bar in figure.data] == [
         "holds",
-        "breaks no_duplicate",
-        "breaks no_stuck_record",
+        "“no_duplicate” breaks",
+        "“no_stuck_record” breaks",
         "error",
     ]
 

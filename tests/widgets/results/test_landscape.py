@@ -44,10 +44,10 @@ def test_the_map_has_a_mark_for_each_cell_and_a_shape_for_each_verdict(found: La
     assert {name: len(trace.x) for name, trace in marks.items()} == {
         "never commits": 2,
         "holds": 1,
-        "atomic breaks": 1,
+        "“atomic” breaks": 1,
     }
     assert len({trace.marker.symbol for trace in marks.values()}) == 3
-    assert marks["atomic breaks"].y == ("finding-D, 10 s",)
+    assert marks["“atomic” breaks"].y == ("finding-D, 10 s",)
 
 
 def test_a_cell_opens_in_the_stepper_where_the_property_breaks(found: Landscape) -> None:

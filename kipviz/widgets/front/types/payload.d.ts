@@ -434,6 +434,7 @@ export interface TextTable {
   caption: string;
   heads: string[];
   rows: Array<TableCell[]>;
+  others?: string;
 }
 
 /** A counterexample: what breaks under which design, in one sentence, and the steps up to it. */
