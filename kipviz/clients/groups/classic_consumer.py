@@ -139,8 +139,7 @@ def next_request(me: ClassicConsumer) -> Message | None:
     if me.offsets.committing and mine.state is S.STABLE:
         whose = (me.group_id, mine.member_id, mine.generation)
         return OffsetCommit(*whose, me.offsets.committing, mine.instance_id)
-    may_read = mine.state is not S.UNJOINED and not mine.listening
-    if not me.polling or me.backing_off or not may_read:
+    if not me.polling or me.backing_off or mine.listening:
         return None
     return group_reading.next_fetch(me) if mine.state in BETWEEN else group_reading.next_read(me)
 

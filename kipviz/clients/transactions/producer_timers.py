@@ -27,6 +27,7 @@ from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.groups.groups import TxnOffsetCommit
+from kipviz.messages.message import Message
 from kipviz.messages.transactions.liveness import TxnHeartbeat
 from kipviz.messages.transactions.transactions import AddOffsetsToTxn
 
@@ -103,11 +104,9 @@ def topic_ids_given_up(me: TransactionManager) -> TransactionManager:
 
     Those of an earlier call are before the Metadata request: they are in flight, or are sent again.
     """
-    first = next(
-        (at for at, m in enumerate((me.on_wire, *me.queue)) if isinstance(m, Metadata)), None
-    )
-    if first is None:
-        return me
-    sent, waiting = me.queue[: max(first - 1, 0)], me.queue[max(first - 1, 0) :]
-    behind = Metadata | AddOffsetsToTxn | TxnOffsetCommit
-    return me.but(queue=(*sent, *(m for m in waiting if not isinstance(m, behind))))
+    behind, kept = isinstance(me.on_wire, Metadata), list[Message]()
+    for m in me.queue:
+        behind = behind or isinstance(m, Metadata)
+        if not behind or not isinstance(m, Metadata | AddOffsetsToTxn | TxnOffsetCommit):
+            kept.append(m)
+    return me.but(queue=tuple(kept))

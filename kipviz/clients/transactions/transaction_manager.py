@@ -437,7 +437,7 @@ def _note_accepted(
     one set for all of its requests. If a call timed out and a second one sends other offsets of the same partitions,
     the response to the first request takes them from the set, and a rejected second request is not sent again.
     """
-    if error is not Errors.NONE and error not in RETRIABLE:
+    if error not in RETRIABLE:
         return me.but(accepted=()), error
     has = {*me.accepted, *(r.partition for r in answer.results if r.error is Errors.NONE)}
     accepted = tuple(o.partition for o in request.offsets if o.partition in has)

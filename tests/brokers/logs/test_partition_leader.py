@@ -322,7 +322,7 @@ def test_a_fetch_that_only_hidden_batches_fill_is_answered_because_there_are_mor
     answer_enlistment(desk)
     mark(desk, commit=False)
     size = sum(map(size_in_bytes, desk.logs[HERE].batches))
-    assert fetch(desk, most=size - 1).next_offset == 2
+    assert (fetch(desk, most=size - 1).next_offset, desk.role.parked) == (2, ())
     assert fetch(desk, most=size, source="d") is None
     produce(desk, epoch=1)
     answer_enlistment(desk, epoch=1)

@@ -20,7 +20,7 @@ from kipviz.messages.groups.classic_groups import (
 from kipviz.messages.groups.groups import FetchedOffset, OffsetFetch
 from kipviz.messages.logs.producing import Fetch, FetchPartition, FetchResponse, PartitionData
 from tests.clients.groups import test_cooperative_consumer as cooperative
-from tests.clients.groups.test_assignors import STICKY, rejoining
+from tests.clients.groups.test_assignors import STICKY, holding, rejoining
 from tests.clients.groups.test_group_consumer import (
     FROM_THE_START,
     fetch_both,
@@ -212,6 +212,26 @@ def test_poll_returns_what_is_fetched_while_a_lost_join_group_waits_for_its_back
     assert (offsets(me), me.done) == ([6], True)
 
 
+def test_a_member_in_a_generation_returns_what_is_fetched_without_a_fetch() -> None:
+    me = change(holding(), max_records=1).but(polling=False)
+    me = kafka_consumer.poll(with_records(me, records("src-0", 5, 6)))
+    assert (me.state, offsets(me), me.done) == (C.STABLE, [5], True)
+    me = kafka_consumer.poll(me)
+    assert (offsets(me), me.done, kafka_consumer.next_request(me)) == ([6], True, None)
+
+
+def test_polls_that_return_what_is_fetched_keep_a_sync_group_from_no_member() -> None:
+    """Source: AbstractCoordinator.initiateJoinGroup: there is one future from the JoinGroup to the assignment."""
+    me = with_records(joined_with_rest(), records("src-0", 6, 7))
+    me = kafka_consumer.on_response(me, cooperative.join_response())
+    me = change(me, positions=me.subscription.positions.without("src-1"))
+    for offset in (6, 7):
+        me = kafka_consumer.poll(me)
+        assert (me.state, offsets(me), me.done) == (C.COMPLETING_REBALANCE, [offset], True)
+    _, request = send(me)
+    assert isinstance(request, SyncGroup)
+
+
 def stable_with_new_partition() -> ClassicConsumer:
     """A consumer that was assigned src-1 besides src-0, from which it has fetched a record."""
     me = change(cooperative.waiting(), max_records=1, owned=("src-0",))
@@ -225,7 +245,9 @@ def stable_with_new_partition() -> ClassicConsumer:
 
 def test_a_classic_consumer_fetches_committed_offsets_before_it_returns_what_is_fetched() -> None:
     """Source: ClassicKafkaConsumer.updateAssignmentMetadataIfNeeded before pollForFetches."""
-    me = kafka_consumer.poll(stable_with_new_partition())
+    unread = stable_with_new_partition()
+    assert (unread.state, kafka_consumer.next_request(unread)) == (C.COMPLETING_REBALANCE, None)
+    me = kafka_consumer.poll(unread)
     assert (me.state, me.owned, offsets(me), me.done) == (C.STABLE, BOTH, [], False)
     me, request = send(me)
     assert isinstance(request, OffsetFetch)

@@ -20,6 +20,7 @@ from kipviz.messages.groups.groups import (
     TxnOffsetCommitResponse,
     committed_response,
 )
+from kipviz.messages.transactions.liveness import TxnHeartbeat
 from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
@@ -182,8 +183,10 @@ def test_what_an_earlier_call_sends_again_stays_when_a_later_one_gives_up_its_lo
         PartitionResult("src-1", Errors.COORDINATOR_LOAD_IN_PROGRESS),
     )
     me = client.on_response(me, TxnOffsetCommitResponse(half))
+    beat = TxnHeartbeat("t", 9, 0)
+    me = change(me, queue=(*me.manager.queue, beat))
     given_up = topic_ids_given_up(me).manager
-    assert (given_up.queue, given_up.accepted) == ((first,), ("src-0",))
+    assert (given_up.queue, given_up.accepted) == ((first, beat), ("src-0",))
 
 
 def results(*errors):
@@ -218,6 +221,19 @@ def test_a_partition_that_was_accepted_before_and_fails_now_ends_the_transaction
     me, _ = send(me)
     me = client.on_response(me, results(Errors.FENCED_INSTANCE_ID, Errors.NONE))
     assert (me.manager.state, me.manager.accepted) == (ProducerState.ABORTABLE_ERROR, ())
+
+
+@pytest.mark.parametrize("error", [Errors.NONE, Errors.FENCED_INSTANCE_ID])
+def test_what_was_accepted_before_is_forgotten_when_the_offsets_are_done_or_fail_in_an_abort(error):
+    """A partition that is accepted in one transaction says nothing about the next one."""
+    me, _ = send(staging(start_producer(SRC, OTHER), *OFFSETS))
+    me = client.on_response(me, results(Errors.NONE, Errors.UNKNOWN_TOPIC_OR_PARTITION))
+    me = client.end_transaction(change(me, done=True), committed=False)
+    me, _ = send(me)
+    me = client.on_response(me, results(Errors.NONE, error))
+    assert me.manager.state is ProducerState.ABORTING_TRANSACTION
+    assert me.manager.accepted == ()
+    assert isinstance(client.next_request(me), EndTxn)
 
 
 def test_a_partition_whose_id_is_unknown_makes_all_that_is_retried_wait_for_the_back_off():
