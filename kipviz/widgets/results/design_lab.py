@@ -10,6 +10,7 @@ from kipviz.checking.judging.verdicts import BREAKS, DesignVerdicts, PropertyVer
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.critical_path import Latencies
 from kipviz.core.outside.validation import path, several
+from kipviz.properties.verdict import title_of
 from kipviz.studies.library import study as study_named
 from kipviz.studies.study import Answer, answer, with_designs
 from kipviz.views.reports.blocks import Blocks, Paragraph, keys_of
@@ -37,7 +38,8 @@ class Verdicts(ResultPage):
     def open(self, design: str, prop: str = "") -> Stepper:
         """Open the shortest run that breaks a property (by default the first broken one), at the violation.
 
-        Its title names the step whose absence would have kept the property; the run without it is a branch.
+        A property is given by its name, or by its title in the table. The run's title names the step whose absence would
+        have kept the property; the run without it is a branch.
 
         Raises:
             LookupError: if the design breaks nothing, or was not judged.
@@ -72,7 +74,8 @@ class Verdicts(ResultPage):
     def _find_broken(self, design: str, prop: str) -> tuple[DesignVerdicts, PropertyVerdict]:
         for row in self.judged:
             for cell in row.cells:
-                if row.design == design and cell.verdict == BREAKS and prop in {"", cell.asked}:
+                meant = prop in {"", cell.asked, title_of(cell.asked)}
+                if row.design == design and cell.verdict == BREAKS and meant:
                     return row, cell
         broken = ", ".join(r.design for r in self.judged if any(c.actions for c in r.cells))
         raise LookupError(

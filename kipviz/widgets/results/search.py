@@ -89,7 +89,7 @@ class Search(ResultPage):
 
     def _find_breaking(self, prop: str) -> Breaking:
         for example in self.explored.counterexamples:
-            if prop in {"", example.property}:
+            if prop in {"", example.property, title_of(example.property)}:
                 run = runs.follow_found(*self._made_from, example.actions, self._settings)
                 return breaking(run, example.property)
         raise LookupError(f"the search found no run that breaks {prop or 'a property'}")

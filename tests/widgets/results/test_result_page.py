@@ -7,6 +7,7 @@ import pytest
 import kipviz
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.designs.catalogue import design
+from kipviz.properties.verdict import TITLES
 from kipviz.scenarios.library import scenario
 from kipviz.widgets.results.result_page import ResultPanel
 from kipviz.widgets.results.search import Search
@@ -60,6 +61,14 @@ def test_a_cell_opens_its_run_below_where_it_breaks_and_the_page_is_told(judged,
     assert panel.stepper.step == judged.open("finding-I").step == 20
     assert panel.children[1].children == (panel.stepper,)
     assert panel.told == [{"run": run, "say": "The run is open below, at message 20."}]
+
+
+def test_a_run_is_found_by_the_title_of_its_property(judged, monkeypatch):
+    monkeypatch.setitem(TITLES, "no stuck transactions or records", "nothing stays stuck")
+    assert judged.open("finding-I", "nothing stays stuck").step == 20
+    assert judged.open("finding-I", "no stuck transactions or records").step == 20
+    with pytest.raises(LookupError, match="no story breaks nothing stays"):
+        judged.open("finding-I", "nothing stays")
 
 
 @pytest.mark.parametrize("said", [{"run": "9 9"}, {"run": 7}, {}, "open", None, {"run": "x y"}])
