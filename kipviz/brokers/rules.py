@@ -198,7 +198,7 @@ class BrokerRules(Value, frozen=True):
     (KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.)
     """
 
-    vote_form: Callable[[], bool]
+    acknowledgement_form: Callable[[], bool]
     """Is a durable transactional acknowledgement an ordinary delivery state that the leader writes after it has added
     the participant? (KIP-1289 Follow-up KIP; pull request 22357, middle and late.)
     """
@@ -241,7 +241,7 @@ class BrokerRules(Value, frozen=True):
     """Does the response to EndTxn wait until every marker is written?
     (KIP-98 "EndTxnRequest", 4.2; TransactionCoordinator.endTransaction; study B6.)"""
 
-    unanswered_vote: Callable[[], bool]
+    unanswered_acknowledgement: Callable[[], bool]
     """Does a transactional acknowledgement stay pending if the state that a refresh reads has no batch for it? (Pull
     request 22357, SharePartitionTxnState.finalState.) A state of a newer epoch fails the read, and the share-partition
     is dropped, as for any other FENCED_STATE_EPOCH: what the draft does then is not stored.

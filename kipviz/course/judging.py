@@ -16,6 +16,7 @@ from kipviz.core.values import Value
 from kipviz.course.lab import Goal, Lab
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
+from kipviz.designs.former_names import current_slot
 from kipviz.designs.options.options import SLOTS
 from kipviz.lessons.goals import goal_named
 from kipviz.lessons.moment import Moment
@@ -156,7 +157,7 @@ def _slots() -> tuple[str, ...]:
 
 
 def _name(change: str) -> str:
-    return change.partition("=")[0].strip()
+    return current_slot(change.partition("=")[0].strip())
 
 
 def changes(lab: Lab, run: Run) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from pathlib import Path
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.core.outside.suggestions import unknown
 from kipviz.core.values import Value
-from kipviz.lessons.goals import GOALS
+from kipviz.lessons.goals import GOALS, is_goal
 from kipviz.lessons.own_story import Story, story
 from kipviz.scenarios.documents.bad_story import Wrong, not_known
 from kipviz.scenarios.documents.blocks import HEADING, ITEM, PARAGRAPH, read_blocks, split_head
@@ -199,7 +199,7 @@ def _goal(text: str, line: int) -> Goal:
     kind, _, about = judge.removesuffix("`").partition(" ")
     if not colon or kind not in KINDS:
         raise Wrong(line, f"a goal ends with its judge in backticks: {', '.join(KINDS)}")
-    if kind == "reached" and about not in GOALS:
+    if kind == "reached" and not is_goal(about):
         raise Wrong(line, not_known("goal", about, GOALS))
     if kind in WITH_NUMBER and not about.isdecimal():
         raise Wrong(line, f"{kind} must have a whole number, not {about!r}")

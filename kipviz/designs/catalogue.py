@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipviz.core.outside.suggestions import unknown
 from kipviz.designs.design import Design
 from kipviz.designs.findings import CHANGES
+from kipviz.designs.former_names import current_slot
 from kipviz.designs.options.implementation_options import EARLY, LATE, MIDDLE
 from kipviz.designs.options.options import SLOTS, UnknownDesign
 from kipviz.designs.options.session_options import SESSION_CHANGES, WRITTEN
@@ -114,7 +115,7 @@ _IMPLEMENTED = {
     "member_epoch": "whatever_it_is",
     "stage_parts": "each_for_itself",
     "poll_while_staging": "until_it_is_answered",
-    "prepare_waits": "for_every_vote",
+    "prepare_waits": "for_every_acknowledgement",
 }
 DRAFT_EARLY = _make_iteration(
     "draft-early",
@@ -138,7 +139,7 @@ DRAFT_MIDDLE = _make_iteration(
     staged_acks="share_group_state",
     lock_expiry="pinned_until_marker",
     marker_hook="for_state_markers_alone",
-    outcome_write="keeps_the_vote",
+    outcome_write="keeps_the_acknowledgement",
 )
 DRAFT_LATE = _make_iteration(
     "draft-late",
@@ -152,7 +153,7 @@ DRAFT_LATE = _make_iteration(
     marker_epoch="equal_or_next",
     pending_resolver="share_coordinator_completes",
     outcome_join="replaces",
-    unanswered_vote="stays_pending",
+    unanswered_acknowledgement="stays_pending",
 )
 
 
@@ -367,6 +368,7 @@ def design(name: str) -> Design:
         slot, equals, option = choice.partition("=")
         if not equals:
             raise UnknownDesign(f"{choice!r} is not of the form slot=option")
+        slot = current_slot(slot)
         if slot in chosen:
             raise UnknownDesign(f"the slot {slot!r} is named twice")
         chosen.append(slot)

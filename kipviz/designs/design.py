@@ -10,6 +10,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.outside.suggestions import unknown
 from kipviz.core.values import Value
+from kipviz.designs.former_names import current_slot
 from kipviz.designs.options.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 
 R = TypeVar("R", bound=Value)
@@ -70,7 +71,9 @@ class Design(Value, frozen=True):
         if self.choices[slot.name] == name:
             return self
         option = slot.option(name)
-        word = f"{slot.name}={name}"
+        if self.choices[slot.name] == option.name:
+            return self
+        word = f"{slot.name}={option.name}"
         derived = "+" in self.name
         return Design(
             f"{self.name}+{word}",
@@ -78,7 +81,7 @@ class Design(Value, frozen=True):
             max(self.status, option.status, key=STATUSES.index),
             f"{self.sentence} {slot.question} {option.sentence}",
             self.source,
-            self._chosen_but(slot, name),
+            self._chosen_but(slot, option.name),
             self.stages_shares,
             self.sessions,
             self.levels,
@@ -144,12 +147,13 @@ class Design(Value, frozen=True):
 
 
 def slot_named(name: str) -> Slot:
-    """Return a slot by name.
+    """Return a slot by its name, or by a name that it had before.
 
     Raises:
         UnknownDesign: if there is none.
     """
+    present = current_slot(name)
     for slot in SLOTS:
-        if slot.name == name:
+        if slot.name == present:
             return slot
     raise UnknownDesign(unknown("slot", name, (s.name for s in SLOTS), "`kipviz list slots`"))

@@ -125,7 +125,7 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "finding-X6",
         "repaired, but a fenced share-partition drops its acknowledgements",
         "A reset raises the state epoch; the next write is fenced, and drops the acknowledgements in memory.",
-        IN_MEMORY | {"reset_while_pending": "fences_the_vote"},
+        IN_MEMORY | {"reset_while_pending": "fences_the_acknowledgement"},
     ),
     (
         "finding-X8",
@@ -143,13 +143,13 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "finding-X13",
         "repaired, but a reset ignores a pending acknowledgement",
         "An operator's reset succeeds while an acknowledgement is pending, and the acknowledgement is fenced with the state.",
-        {"reset_while_pending": "fences_the_vote"},
+        {"reset_while_pending": "fences_the_acknowledgement"},
     ),
     (
         "finding-X15",
         "repaired, but the outcome is merged with TX_PENDING",
         "The stored TX_PENDING has the highest id, so it wins against every outcome.",
-        {"outcome_join": "joined_with_the_vote"},
+        {"outcome_join": "joined_with_the_acknowledgement"},
     ),
     (
         "finding-X16",
@@ -203,6 +203,6 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "pull-request-22357",
         "repaired, but the acknowledgement is in memory and a failed write fails the marker",
         "The record stays TX_PENDING until its outcome is durable, and the coordinator sends the marker again.",
-        IN_MEMORY | {"outcome_write": "keeps_the_vote"},
+        IN_MEMORY | {"outcome_write": "keeps_the_acknowledgement"},
     ),
 )

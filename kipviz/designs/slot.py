@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.values import Value
+from kipviz.designs.former_names import current_option
 
 
 class UnknownDesign(ValueError):
@@ -54,13 +55,14 @@ class Slot(Value, frozen=True):
         return self.written or self.options[0].name
 
     def option(self, name: str) -> Option:
-        """Return an option by name.
+        """Return an option by its name, or by a name that it had before.
 
         Raises:
             UnknownDesign: if there is no such option; the message lists the options.
         """
+        present = current_option(name)
         for option in self.options:
-            if option.name == name:
+            if option.name == present:
                 return option
         allowed = ", ".join(o.name for o in self.options)
         raise UnknownDesign(f"slot {self.name} has no option {name!r}; it has {allowed}")

@@ -399,7 +399,7 @@ TESTS_OF = {
     "silent-loss": f"{STORIES}a_batch_of_a_second_producer_is_taken_for_a_duplicate_and_lost",
     "unsent-batch": f"{STORIES}an_unsent_batch_starts_a_transaction_that_nobody_began",
     "next-epoch": f"{TESTS}::test_what_the_next_batch_of_a_bound_producer_carries_after_a_commit",
-    "late-vote": f"{STORIES}a_late_transactional_acknowledgement_is_refused_with_the_epoch_that_is_over",
+    "late-acknowledgement": f"{STORIES}a_late_transactional_acknowledgement_is_refused_with_the_epoch_that_is_over",
     "live-writer": f"{STORIES}a_resumed_session_commits_what_no_checkpoint_has",
     "unnamed-partition": "scenarios/sessions/test_session_versions.py::"
     "test_a_partition_of_which_nobody_told_the_session_is_refused_and_the_offset_committed",
@@ -451,7 +451,7 @@ LEFT_OPEN = tuple(
             "2.4 an acknowledgement in flight",
             "The session commits before the consumer has sent its acknowledgements.",
             f"{BINDING}.bound_producers",
-            "late-vote",
+            "late-acknowledgement",
         ),
         (
             "2.1 resume() and the writer",

@@ -355,7 +355,7 @@ GOALS: Mapping[str, Goal] = {
     "lso set free": _lso_set_free,
     "answered before markers": _answered_before_markers,
     "record staged": _is_staged,
-    "vote resolved": _acknowledgement_resolved,
+    "acknowledgement resolved": _acknowledgement_resolved,
     "record given away": _is_given_away,
     "delivered twice": _delivered_twice,
     "two members hold": _two_hold,
@@ -387,6 +387,9 @@ GOALS: Mapping[str, Goal] = {
     **SHARE_GOALS,
     **SESSION_GOALS,
 }
+
+FORMER_NAMES: Mapping[str, str] = {"vote resolved": "acknowledgement resolved"}
+"""The names that goals have now, by names that they had in stories and labs."""
 
 
 Span = TypedDict("Span", {"goal": str, "from": int, "to": int | None})
@@ -428,11 +431,16 @@ class Spans:
 
 
 def goal_named(name: str) -> Goal:
-    """Find a goal by name.
+    """Find a goal by its name, or by a name that it had before.
 
     Raises:
         UnknownGoal: if there is none; the message lists the known goals.
     """
-    if name not in GOALS:
+    if not is_goal(name):
         raise UnknownGoal(f"there is no goal {name!r}; the goals are {', '.join(GOALS)}")
-    return GOALS[name]
+    return GOALS[FORMER_NAMES.get(name, name)]
+
+
+def is_goal(name: str) -> bool:
+    """Return whether there is a goal of that name, now or before."""
+    return FORMER_NAMES.get(name, name) in GOALS

@@ -20,7 +20,7 @@ from kipviz.core.outside import untrusted_file
 from kipviz.core.outside.suggestions import nearest
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
-from kipviz.lessons.goals import GOALS
+from kipviz.lessons.goals import GOALS, is_goal
 from kipviz.scenarios.documents.bad_story import BadStory, not_known, shorten_input
 from kipviz.scenarios.documents.python_program import is_python
 from kipviz.scenarios.documents.read import Document, read_story
@@ -154,7 +154,7 @@ def _read_document(text_or_path: object) -> tuple[str, str]:
 
 def _check_goals(document: Document, file: str) -> None:
     for checkpoint, line in zip(document.scenario.checkpoints, document.goals, strict=True):
-        if checkpoint.goal not in GOALS:
+        if not is_goal(checkpoint.goal):
             raise BadStory(file, line, not_known("goal", checkpoint.goal, GOALS))
 
 

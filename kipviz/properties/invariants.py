@@ -371,7 +371,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         _start_went_wrong,
     ),
     Invariant(
-        "vote survives",
+        "transactional acknowledgements survive",
         "Every later share-partition leader knows each transactional acknowledgement that a producer was promised.",
         "invariant I9",
         _acknowledgement_forgotten,

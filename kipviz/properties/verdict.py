@@ -18,13 +18,16 @@ BROKEN = "broken"
 
 TITLES: dict[str, str] = {
     "poll() goes on": "poll() does not throw",
-    "vote survives": "transactional acknowledgements survive",
 }
 """Other words on the screen, by a property's name; a property without an entry is shown by its name."""
 
 
+FORMER_NAMES: dict[str, str] = {"vote survives": "transactional acknowledgements survive"}
+"""The names that properties have now, by names that they had in commands and files."""
+
+
 def title_of(name: str) -> str:
-    """Return a property's words on the screen; its name stands in stored verdicts and is never reworded."""
+    """Return a property's words on the screen; its name stands in stored verdicts."""
     return TITLES.get(name, name)
 
 
@@ -45,7 +48,7 @@ class Property(Observer, Protocol):
 
     @property
     def name(self) -> str:
-        """Its name in stored verdicts, in commands and in studies, which is never reworded; see `TITLES`."""
+        """Its name in stored verdicts, in commands and in studies, which stay valid; see `FORMER_NAMES` and `TITLES`."""
         ...
 
     @property

@@ -21,6 +21,13 @@ from kipviz.scenarios.scenario import Scenario
 SUFFIX = ".md"
 
 
+FORMER_NAMES: Mapping[str, str] = {
+    "kip-1310-late-vote": "kip-1310-late-acknowledgement",
+    "kip-939-small-votes-swapped": "kip-939-small-swapped",
+}
+"""The names that stories have now, by names that they had in links, saved runs and commands."""
+
+
 class UnknownScenario(ValueError):
     """No scenario has this name."""
 
@@ -92,7 +99,7 @@ def registered_stories() -> tuple[Scenario, ...]:
 
 
 def _refuse_known(name: str) -> None:
-    if name in _files():
+    if current_name(name) in _files():
         raise ValueError(f"the library has a story {name!r}: choose another name")
 
 
@@ -181,12 +188,17 @@ def _changed_lines(line: int, was: list[str], now: list[str]) -> str:
 
 
 def document(name: str) -> Document:
-    """Find the document of a scenario by name.
+    """Find the document of a scenario by its name, or by a name that it had before.
 
     Raises:
         UnknownScenario: if there is none; the message suggests the nearest names.
     """
-    return _brought.get(name) or _own(name)
+    return _brought.get(name) or _own(current_name(name))
+
+
+def current_name(name: str) -> str:
+    """Return the present name of a story of the library; any other name stays as it is."""
+    return FORMER_NAMES.get(name, name)
 
 
 @cache
@@ -217,7 +229,7 @@ def searched_scenario(name: str) -> Scenario:
 
 def is_scenario(name: str) -> bool:
     """Return whether there is a scenario of that name."""
-    return name in _files() or name in _brought
+    return current_name(name) in _files() or name in _brought
 
 
 @cache

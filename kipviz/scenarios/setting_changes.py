@@ -48,6 +48,7 @@ from kipviz.cluster.timing.durations import occurring
 from kipviz.core.outside.suggestions import unknown_of
 from kipviz.core.values import Value
 from kipviz.designs.design import Design
+from kipviz.designs.former_names import current_slot
 from kipviz.designs.options.options import KAFKAS_OWN, SLOTS
 from kipviz.designs.slot import Slot
 from kipviz.scenarios.scenario import Scenario
@@ -198,7 +199,7 @@ def apply_changes(
     """
     for change in changes:
         name, equals, value = change.partition("=") if isinstance(change, str) else ("", "", "")
-        name, value = KAFKA_NAMES.get(name.strip(), name.strip()), value.strip()
+        name, value = _present_name(name.strip()), value.strip()
         if not equals or not name or not value:
             raise BadChange(f"a change must be of the form setting=value, not {change!r}")
         if name == PROFILE.name:
@@ -256,9 +257,14 @@ def under(story: Scenario, design: Design, settings: Sequence[str]) -> Scenario:
         BadChange: if a setting is unknown, or cannot have that value.
     """
     slots = [slot.name for slot in SLOTS]
-    own = [change for change in settings if change.partition("=")[0].strip() not in slots]
+    own = [c for c in settings if _present_name(c.partition("=")[0].strip()) not in slots]
     changed, _ = change_story(story, design, own)
     return story.but(spec=changed.spec.but(budget=story.spec.budget))
+
+
+def _present_name(name: str) -> str:
+    """Return the name of a setting in the model, for Kafka's name or that of a slot that was renamed."""
+    return KAFKA_NAMES.get(name, current_slot(name))
 
 
 def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[ClusterSpec, Design]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import kipviz
 from kipviz.designs.catalogue import CATALOGUE
-from kipviz.scenarios.library import LIBRARY
+from kipviz.scenarios.library import FORMER_NAMES, LIBRARY
 from kipviz.scenarios.pains import PAINS, Pain
 from kipviz.scenarios.scenario import Scenario
 from kipviz.site import lite, runtime
@@ -86,7 +86,9 @@ def build(root: Path, into: Path, fetched: Path, stories: Iterable[Scenario] = L
         for name, part in stored_run(story.name, payload).items():
             _write(into / "runs" / name, part)
         (into / "pictures" / f"{story.name}.svg").write_text(picture(payload), encoding="utf-8")
-        _write(into / "story" / f"{story.name}.html", story_page(story))
+        former = (name for name, now in FORMER_NAMES.items() if now == story.name)
+        for name in (story.name, *former):
+            _write(into / "story" / f"{name}.html", story_page(story))
         cards.append(card(story, payload))
         ends[story.name] = [big["to"] for big in payload["bigs"]]
     _write(into / "open.html", story_page(None))

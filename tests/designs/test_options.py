@@ -35,7 +35,7 @@ ANSWERS = [
     ("marker_reach", "none_of_them", (HELD,), ()),
     ("marker_reach", "every_one_on_the_broker", (HELD,), HELD),
     ("outcome_write", "counts_as_done", (), False),
-    ("outcome_write", "keeps_the_vote", (), True),
+    ("outcome_write", "keeps_the_acknowledgement", (), True),
     ("initialize_again", "made_anew", (), True),
     ("initialize_again", "left_as_it_is", (), False),
     ("end_txn_response", "at_the_decision", (), False),

@@ -8,7 +8,7 @@ from kipviz.checking.single_run import runs
 from kipviz.cluster.actions import CrashBroker, CrashClient
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.core.traces.trace import Trace
-from kipviz.lessons.goals import GOALS, Spans, UnknownGoal
+from kipviz.lessons.goals import FORMER_NAMES, GOALS, Spans, UnknownGoal, goal_named, is_goal
 from kipviz.scenarios.library import LIBRARY
 
 
@@ -92,3 +92,10 @@ def test_the_lso_is_set_free_by_the_timeout_or_by_the_producer_that_starts_again
 def test_a_goal_that_there_is_not_is_refused_with_those_that_there_are():
     with pytest.raises(UnknownGoal, match="there is no goal 'x'; the goals are lso held back"):
         Spans(["x"])
+
+
+@pytest.mark.parametrize(("former", "now"), FORMER_NAMES.items())
+def test_a_goal_that_was_renamed_is_found_by_its_former_name(former, now):
+    assert former not in GOALS
+    assert is_goal(former)
+    assert goal_named(former) is GOALS[now]

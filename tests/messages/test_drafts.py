@@ -104,7 +104,7 @@ def test_an_answer_to_a_read_carries_the_staged_batch_and_no_list_of_transaction
     _, body, _ = read_message(schema, version, bytes_in(answer, of, AROUND).data)
     result = body["Results"][0]["Partitions"][0]
     assert result["StateBatches"][0]["StagedProducerId"] == 9
-    assert "PendingVotes" not in result
+    assert "PendingAcknowledgements" not in result
 
 
 def test_in_the_models_own_schema_a_batch_without_a_transactional_acknowledgement_has_kafkas_bytes() -> (

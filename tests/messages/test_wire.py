@@ -313,8 +313,8 @@ def test_open_transactional_acknowledgements_stand_behind_a_tag_that_kafkas_read
     )
     (partition,) = body(message)["Results"][0]["Partitions"]
     assert partition["Partition"] == 4
-    assert partition["PendingVotes"][0]["ProducerId"] == 9
-    assert partition["PendingVotes"][0]["StagedBatches"][0]["FirstOffset"] == 101
+    assert partition["PendingAcknowledgements"][0]["ProducerId"] == 9
+    assert partition["PendingAcknowledgements"][0]["StagedBatches"][0]["FirstOffset"] == 101
 
     without_acknowledgements = message.but(results=(message.only.but(pending=()),))
     schema = KINDS[ReadShareGroupStateResponse].schema

@@ -140,11 +140,11 @@ BREAKING: dict[str, tuple[str, tuple[Event, ...]]] = {
         ),
     ),
     "a promised transactional acknowledgement that a new leader has not": (
-        "vote survives",
+        "transactional acknowledgements survive",
         (TAKEN, *STAGED, drop_event(), load_event()),
     ),
     "a transactional acknowledgement that a reset takes while it is undecided": (
-        "vote survives",
+        "transactional acknowledgements survive",
         (TAKEN, *STAGED, RESET, drop_event(), load_event()),
     ),
     "both decisions": ("one outcome", (COMMITS, ABORTS)),
@@ -442,7 +442,9 @@ def test_a_lock_that_runs_on_breaks_the_invariants_it_should() -> None:
 
 
 def test_transactional_acknowledgements_in_memory_do_not_survive() -> None:
-    assert "vote survives" in broken_by("repaired+staged_acks=memory_only", range(5, 6))
+    assert "transactional acknowledgements survive" in broken_by(
+        "repaired+staged_acks=memory_only", range(5, 6)
+    )
 
 
 def test_all_invariants_share_one_pass_over_the_facts() -> None:
@@ -507,7 +509,7 @@ def test_a_reset_takes_back_the_decided_transactional_acknowledgements_of_its_ow
         ),
         (
             (),
-            ("vote survives",),
+            ("transactional acknowledgements survive",),
             {ShareRecord("g1", "src-1", 100), ShareRecord("g2", "src-0", 100)},
         ),
     ],

@@ -27,7 +27,7 @@ IN_MEMORY = {
     "atomic",
     "committed stays",
     "abort undoes the acknowledgement",
-    "vote survives",
+    "transactional acknowledgements survive",
     "stores agree",
     STUCK,
 }
@@ -211,7 +211,7 @@ def test_what_a_listed_finding_breaks_is_said_of_a_finding_that_there_is() -> No
         ("kip-1289-share-commit", "finding-D", 0, "committed stays"),
         ("kip-1289-share-commit", "as-written", 3, "atomic"),
         ("kip-1289-share-commit", "finding-A", 0, "complete means closed"),
-        ("kip-1289-share-commit", "finding-E", 45, "vote survives"),
+        ("kip-1289-share-commit", "finding-E", 45, "transactional acknowledgements survive"),
         ("kip-1310-share-session", "kip-1310-unaware", 0, "atomic"),
         ("pain-recycled-name", "kafka-tv0", 8, "fenced producer cannot write"),
         ("kip-1289-group-commit", "kafka-tv0", 2087, "complete means closed"),

@@ -103,7 +103,7 @@ def test_each_record_of_a_staging_is_promised() -> None:
     )
     assert broken_by(taken, staged, answer_event(), drop_event(), load_event(100, 101)) == set()
     assert broken_by(taken, staged, answer_event(), drop_event(), load_event(100)) == {
-        "vote survives"
+        "transactional acknowledgements survive"
     }
 
 
@@ -145,14 +145,16 @@ def test_a_commit_before_a_reset_takes_no_start_offset_past_its_record() -> None
 def test_a_producer_that_was_refused_was_promised_nothing() -> None:
     lost = (drop_event(), load_event())
     assert broken_by(TAKEN, STAGED, answer_event(Errors.INVALID_RECORD_STATE), *lost) == set()
-    assert broken_by(TAKEN, STAGED, answer_event(), *lost) == {"vote survives"}
+    assert broken_by(TAKEN, STAGED, answer_event(), *lost) == {
+        "transactional acknowledgements survive"
+    }
 
 
 def test_a_staging_that_came_to_nothing_is_promised_by_no_later_response() -> None:
     failed = (TAKEN, STAGED, FREED)
     assert broken_by(*failed, answer_event(), drop_event(), load_event()) == set()
     again = (TAKEN, STAGED, answer_event(), drop_event(), load_event())
-    assert broken_by(*failed, *again) == {"vote survives"}
+    assert broken_by(*failed, *again) == {"transactional acknowledgements survive"}
 
 
 def test_a_record_that_is_staged_again_has_the_outcome_of_its_second_transaction() -> None:
@@ -166,7 +168,7 @@ def test_a_record_that_is_staged_again_has_the_outcome_of_its_second_transaction
     }
 
 
-# -- transactions ------------------------------------------------------------------------------------
+# -- transactions ----------------------------------------------------------------------------------
 
 
 def at_version(level: int) -> SimpleNamespace:

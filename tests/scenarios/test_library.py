@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.checking.single_run import runs
+from kipviz.checking.single_run.permalink import open_link
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.designs.catalogue import design
 from kipviz.records.placement import CONSUMER_OFFSETS, partition_for
-from kipviz.scenarios.library import LIBRARY, UnknownScenario, scenario
+from kipviz.scenarios.documents.read import Document, read_story
+from kipviz.scenarios.documents.write import write_story
+from kipviz.scenarios.library import (
+    FORMER_NAMES,
+    LIBRARY,
+    UnknownScenario,
+    is_scenario,
+    register_story,
+    scenario,
+)
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.setting import GROUP
 from tests.scenarios.story import nodes, play_once
@@ -107,3 +118,31 @@ def test_no_two_things_that_can_happen_at_once_have_the_same_label(story: Scenar
         labels = [script_name(node.world, action) for action in trace.model.enabled(node.world)]
         twice = {text for text in labels if labels.count(text) > 1}
         assert not twice, f"a script cannot tell them apart: {twice}"
+
+
+# Links that were made before the stories were renamed.
+LINKS = {
+    "kip-1310-late-vote": "kv2.kip-1310-late-vote.kip-1310.yl6iDCBCEDiM.d5IkF5HpLo97wWQAAVUVUAAVPsd5062XFbjC-Eo",
+    "kip-939-small-votes-swapped": "kv2.kip-939-small-votes-swapped.kip-939.yl62.Apxa23LhLiQ_8A",
+}
+
+
+@pytest.mark.parametrize(("former", "now"), FORMER_NAMES.items())
+def test_a_story_that_was_renamed_opens_by_its_former_name(former: str, now: str) -> None:
+    assert scenario(former) is scenario(now)
+    assert is_scenario(former)
+    assert former not in [story.name for story in LIBRARY]
+    run, opened = runs.play(former), open_link(LINKS[former])
+    assert (opened.scenario.name, opened.changes) == (now, ())
+    assert runs.labels(opened) == runs.labels(run)
+    assert opened.trace.last().world == run.trace.last().world
+    header = runs.origin_of(run)
+    assert header["scenario"] == now
+    story, *_ = runs.open_header("a run", header | {"scenario": former})
+    assert story == run.scenario
+
+
+def test_a_story_of_a_reader_does_not_take_the_former_name_of_another() -> None:
+    text = write_story(Document(scenario("kip-98-zombie").but(name="kip-1310-late-vote")))
+    with pytest.raises(ValueError, match="the library has a story 'kip-1310-late-vote'"):
+        register_story(read_story(text))

@@ -18,7 +18,7 @@ import pytest
 
 from kipviz.campaigns.loop import LoopCampaign
 from kipviz.core.links.linkcode import PATTERN
-from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.scenarios.library import FORMER_NAMES, LIBRARY, scenario
 from kipviz.site import desk_types, lite, runtime
 from kipviz.site.build import ASSETS, asset_text, card, stored_run, story_page
 from kipviz.site.desk import PageState, bake, compare, search
@@ -94,6 +94,9 @@ def test_every_story_has_a_card_with_a_picture_and_a_page_with_its_run(site):
             assert (site / "runs" / file).read_text() == text
         assert f'data-story="{name}"' in (site / "story" / f"{name}.html").read_text()
     assert gallery.count("<li ") == len(STORIES)
+    for former, now in FORMER_NAMES.items():
+        pages = [site / "story" / f"{name}.html" for name in (former, now)]
+        assert [page.exists() for page in pages] == [now in STORIES] * 2
 
 
 @pytest.mark.parametrize("name", ["kip-1289-lock-expiry", "kip-62-rebalance", "kip-98-stuck-lso"])

@@ -129,7 +129,7 @@ def test_a_known_repair_that_mends_the_case_is_the_answer() -> None:
     case = Case(TOGETHER, "draft-middle", "")
     assert repair(case, known=("marker_epoch",)).slots == ("marker_epoch",)
     # One that does not mend it is no answer.
-    assert repair(case, known=("vote_form",)).slots == ("marker_epoch",)
+    assert repair(case, known=("acknowledgement_form",)).slots == ("marker_epoch",)
 
 
 # -- stopped and taken up again --------------------------------------------------------------------

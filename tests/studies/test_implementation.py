@@ -93,15 +93,17 @@ def test_one_decision_mends_the_late_iteration_and_it_is_the_form_of_the_transac
     None
 ):
     found = repair(Case(APART, LATE, "time_out=1"))
-    assert found.slots == ("vote_form",)
-    assert found.words.startswith("vote_form (a smallest one: no break in any interleaving, ")
+    assert found.slots == ("acknowledgement_form",)
+    assert found.words.startswith(
+        "acknowledgement_form (a smallest one: no break in any interleaving, "
+    )
 
 
 def test_every_set_smaller_than_the_repair_breaks_when_it_is_searched_itself() -> None:
     case = Case(APART, f"{MIDDLE}+marker_epoch=equal_or_next")
     found = repair(case)
     assert found.decided
-    assert found.slots == ("outcome_join", "vote_form")
+    assert found.slots == ("outcome_join", "acknowledgement_form")
     chosen, spec = design(case.design), searched_scenario(APART).spec
     differ = [s for s, _, _ in chosen.differs_from(REPAIRED) if slot_named(s).arises_in(spec)]
     assert found.smaller == len(differ)
@@ -129,7 +131,7 @@ def test_a_run_is_made_again_once_for_sets_that_agree_in_what_it_asks(
     monkeypatch.setattr(implementation, "replay_under", again)
     monkeypatch.setattr(Case, "judge", judge)
     found = repair(Case(APART, MIDDLE))
-    assert found.slots == ("marker_epoch", "outcome_join", "vote_form")
+    assert found.slots == ("marker_epoch", "outcome_join", "acknowledgement_form")
     assert found.smaller == 15 + 105
     assert len(replayed) < found.smaller
     assert len(searched) < 10

@@ -1,6 +1,6 @@
 """Delivery state 5: transactional acknowledgements as an ordinary part of the durable state, and their markers.
 
-WHO: the share coordinator, under a design whose leader writes TX_PENDING as a delivery state (slot vote_form).
+WHO: the share coordinator, under a design whose leader writes TX_PENDING as a delivery state (slot acknowledgement_form).
 WHERE IN KAFKA: nowhere; SOURCE: pull request 22357 (draft implementation, seen in source), middle and late iterations:
 the state batch has a staged producer id, epoch, acknowledge type and state, and the share coordinator completes the
 records. NOT KNOWN: its rule for the marker's epoch (slot marker_epoch), and how an outcome passes the merge, where

@@ -113,10 +113,10 @@ def refresh_state(
     Return None if the state is not the one that this object was loaded from: a reset of the group leaves none of its
     batches. In Kafka 4.4 it may have the state epoch of the one before, and then only a transactional acknowledgement
     that is neither pending nor decided shows the reset: no later read would have an outcome for it. An acknowledgement
-    whose write still waits was staged after the read was sent. OPEN: refresh_match, unanswered_vote. Status: our
+    whose write still waits was staged after the read was sent. OPEN: refresh_match, unanswered_acknowledgement. Status: our
     inference.
     """
-    stays = on.rules.unanswered_vote()
+    stays = on.rules.unanswered_acknowledgement()
     if answer.state_epoch > me.state_epoch:
         return None
     undecided = {

@@ -297,9 +297,9 @@ def can_refresh(me: SharePartition, on: Context) -> bool:
 def is_resolved_elsewhere(on: Context) -> bool:
     """Return whether the share coordinator resolves transactional acknowledgements, so that their leader has to ask.
 
-    It does so for acknowledgements that are batches of a transaction. OPEN: vote_form, pending_resolver.
+    It does so for acknowledgements that are batches of a transaction. OPEN: acknowledgement_form, pending_resolver.
     """
-    return not on.rules.vote_form() or on.rules.pending_resolver()
+    return not on.rules.acknowledgement_form() or on.rules.pending_resolver()
 
 
 def settle(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:

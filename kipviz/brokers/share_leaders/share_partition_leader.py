@@ -201,7 +201,7 @@ def on_txn_share_acknowledge(
     acknowledgements = on.rules.staged_acks(
         staged_batches(share_partition.cells_of(staged, request))
     )
-    if acknowledgements and not on.rules.vote_form():
+    if acknowledgements and not on.rules.acknowledgement_form():
         kept = share_writes.stage(staged, request, acknowledgements, reply_to, events, on)
         return keep(me, kept).after(checks)
     return share_staging_steps.add_then_stage(me, share, request, reply_to, on, checks)

@@ -137,13 +137,13 @@ def stage_records(
 ) -> Effects[ShareLeader]:
     """Stage what may be staged now: as delivery state 5 in the durable state, or in memory alone.
 
-    With `enlists` the participant is added after that, and the response waits for it. OPEN: staged_acks, vote_form.
+    With `enlists` the participant is added after that, and the response waits for it. OPEN: staged_acks, acknowledgement_form.
     """
     begun, events = share_partition.stage(share, request)
     acknowledgements = on.rules.staged_acks(
         staged_batches(share_partition.cells_of(begun, request))
     )
-    if on.rules.vote_form() and acknowledgements:
+    if on.rules.acknowledgement_form() and acknowledgements:
         writing = share_writes.stage_as_state(begun, request, reply_to, events, on, enlists=enlists)
         return keep(me, writing)
     settled = share_partition.settle(begun, offsets_of(request.only.acknowledgements))

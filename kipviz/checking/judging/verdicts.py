@@ -19,7 +19,7 @@ from kipviz.properties.agreement import Agreement, OneOutcome
 from kipviz.properties.commit_requested import CommitsAsAsked
 from kipviz.properties.expectations import EXPECTATIONS
 from kipviz.properties.invariants import INVARIANTS
-from kipviz.properties.verdict import Property
+from kipviz.properties.verdict import FORMER_NAMES, Property
 from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blame_for_harm
 from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
@@ -39,13 +39,13 @@ class UnknownProperty(ValueError):
 
 
 def property_named(name: str) -> Property:
-    """Find a property by name.
+    """Find a property by its name, or by a name that it had before.
 
     Raises:
         UnknownProperty: if there is none; the message lists the known properties.
     """
     for known in (*EVERY_PROPERTY, *ASKED_BY_NAME):
-        if known.name == name:
+        if known.name == FORMER_NAMES.get(name, name):
             return known
     allowed = ", ".join(prop.name for prop in (*EVERY_PROPERTY, *ASKED_BY_NAME))
     raise UnknownProperty(f"there is no property {name!r}; the properties are {allowed}")

@@ -18,7 +18,7 @@ from kipviz.checking.search.reductions import Reduction
 from kipviz.core.model import Model
 from kipviz.core.outside import atomic_write, untrusted_file
 from kipviz.core.values import DIGEST_SIZE
-from kipviz.properties.verdict import Property, States
+from kipviz.properties.verdict import FORMER_NAMES, Property, States
 from kipviz.scenarios.scenario import PROPERTIES
 
 FORMAT = "kipviz search 2"
@@ -77,7 +77,8 @@ def load(
     except (msgspec.MsgspecError, KeyError, ValueError) as wrong:
         raise SearchFileError(f"{path} is not a search saved by kipviz: {wrong}") from None
     mine = (FORMAT, tuple(r.name for r in search.reductions), tuple(p.name for p in properties))
-    if (kept.format, kept.reductions, kept.properties) != mine:
+    named = tuple(FORMER_NAMES.get(name, name) for name in kept.properties)
+    if (kept.format, kept.reductions, named) != mine:
         raise SearchFileError(
             f"{path} was saved by another kind of search: {kept.format}, properties "
             f"{', '.join(kept.properties)}, reductions {', '.join(kept.reductions) or 'none'}"

@@ -47,7 +47,7 @@ def counts_as_done() -> bool:
     return False
 
 
-def keeps_the_vote() -> bool:
+def keeps_the_acknowledgement() -> bool:
     """The record stays TX_PENDING and the marker fails: the coordinator sends it again."""
     return True
 
@@ -86,7 +86,9 @@ def replaces(stored: Batches, decided: Batches, committed: bool, start: int) -> 
     return (replace if committed else merge)(stored, decided, start)
 
 
-def joined_with_the_vote(stored: Batches, decided: Batches, committed: bool, start: int) -> Batches:
+def joined_with_the_acknowledgement(
+    stored: Batches, decided: Batches, committed: bool, start: int
+) -> Batches:
     """It is merged with the stored TX_PENDING, and of two states the one with the higher id wins."""
     staged = tuple(batch.but(state=RecordState.TX_PENDING) for batch in decided)
     return merge(merge(stored, staged, start), decided, start)
@@ -157,8 +159,8 @@ FINDING_SLOTS: tuple[Slot, ...] = (
                 "KIP-1289 Flow - Share Group; pull request 22357, its first iteration",
             ),
             Option(
-                "keeps_the_vote",
-                keeps_the_vote,
+                "keeps_the_acknowledgement",
+                keeps_the_acknowledgement,
                 DRAFT,
                 "pull request 22357: draft implementation, seen in source",
             ),
@@ -192,13 +194,13 @@ FINDING_SLOTS: tuple[Slot, ...] = (
         (
             Option("replaces", replaces, OURS, "finding X15"),
             Option(
-                "joined_with_the_vote",
-                joined_with_the_vote,
+                "joined_with_the_acknowledgement",
+                joined_with_the_acknowledgement,
                 DRAFT,
                 "KIP-1289 Future, ShareSnapshotValue.DeliveryState; PersisterStateBatchCombiner",
             ),
         ),
-        written="joined_with_the_vote",
+        written="joined_with_the_acknowledgement",
     ),
     Slot(
         "member_check",

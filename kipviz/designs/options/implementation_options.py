@@ -20,7 +20,7 @@ LATE = "pull request 22357, late iteration: draft implementation, seen in source
 
 Deliveries: TypeAlias = tuple[tuple[int, int], ...]
 
-# -- vote_form: In which form does an acknowledgement become durable? ------------------------------
+# -- acknowledgement_form: In which form does an acknowledgement become durable? -------------------
 
 
 def batch_of_the_transaction() -> bool:
@@ -129,7 +129,7 @@ def of_a_noted_transaction(noted: bool) -> bool:
     return True
 
 
-# -- unanswered_vote: What happens to a TX_PENDING record that a refresh does not find in the durable state? --
+# -- unanswered_acknowledgement: What happens to a TX_PENDING record that a refresh does not find in the durable state? --
 
 
 def dropped_with_the_share_partition() -> bool:
@@ -170,7 +170,7 @@ def with_delivery_counts(deliveries: Deliveries) -> Deliveries:
 
 IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
     Slot(
-        "vote_form",
+        "acknowledgement_form",
         "In which form does an acknowledgement become durable?",
         "as implemented",
         True,
@@ -288,7 +288,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
         ),
     ),
     Slot(
-        "unanswered_vote",
+        "unanswered_acknowledgement",
         "What happens to a TX_PENDING record that a refresh does not find in the durable state?",
         "as implemented",
         True,

@@ -30,7 +30,7 @@ def refused(pending: bool) -> tuple[Errors, bool]:
     return (Errors.CONCURRENT_TRANSACTIONS if pending else Errors.NONE), True
 
 
-def fences_the_vote(pending: bool) -> tuple[Errors, bool]:
+def fences_the_acknowledgement(pending: bool) -> tuple[Errors, bool]:
     """It succeeds, and the acknowledgement belongs to an old state epoch: it is dropped."""
     return Errors.NONE, False
 
@@ -51,7 +51,7 @@ def left_as_it_is() -> bool:
 # -- prune_floor: How far may __share_group_state be deleted from its front? -----------------------
 
 
-def before_the_first_vote(redundant: int, first_pending: int) -> int:
+def before_the_first_acknowledgement(redundant: int, first_pending: int) -> int:
     """Up to the oldest snapshot that is still needed, but not past an acknowledgement without an outcome."""
     return min(redundant, first_pending)
 
@@ -110,14 +110,14 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
         (
             Option("refused", refused, OURS, "finding X13"),
             Option(
-                "fences_the_vote",
-                fences_the_vote,
+                "fences_the_acknowledgement",
+                fences_the_acknowledgement,
                 DRAFT,
                 "KIP-1289 says nothing; ShareCoordinatorShard.initializeState, FENCED_STATE_EPOCH",
             ),
         ),
         changes_start_offsets,
-        written="fences_the_vote",
+        written="fences_the_acknowledgement",
     ),
     Slot(
         "initialize_again",
@@ -146,7 +146,12 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
         "X16",
         True,
         (
-            Option("before_the_first_vote", before_the_first_vote, OURS, "finding X16"),
+            Option(
+                "before_the_first_acknowledgement",
+                before_the_first_acknowledgement,
+                OURS,
+                "finding X16",
+            ),
             Option(
                 "what_snapshots_replace",
                 what_snapshots_replace,

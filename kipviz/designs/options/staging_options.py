@@ -79,7 +79,7 @@ def only_acknowledge_does(staged: tuple[int, ...]) -> tuple[int, ...]:
 # -- prepare_waits: What does prepareTransaction() wait for? ---------------------------------------
 
 
-def for_every_vote(unanswered: bool) -> bool:
+def for_every_acknowledgement(unanswered: bool) -> bool:
     """It also waits for the responses to all stagings: a prepared transaction can be committed."""
     return unanswered
 
@@ -169,8 +169,8 @@ STAGING_SLOTS: tuple[Slot, ...] = (
         False,
         (
             Option(
-                "for_every_vote",
-                for_every_vote,
+                "for_every_acknowledgement",
+                for_every_acknowledgement,
                 DRAFT,
                 f"KIP-1289 Follow-up KIP, with KIP-939; {EARLY}: the call that stages blocks",
             ),

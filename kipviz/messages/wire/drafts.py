@@ -112,7 +112,7 @@ def schema_of(kind: type[Message], of: Iteration) -> tuple[Schema, int]:
     if kind in (WriteShareGroupState, ReadShareGroupStateResponse) and of.staged_fields:
         version = kind.VERSION + 1
         fields = _drop_fields(
-            _mark_staged(schema.fields, of, version), state_batches.PENDING_VOTES.name
+            _mark_staged(schema.fields, of, version), state_batches.PENDING_ACKNOWLEDGEMENTS.name
         )
         return schema.but(versions=f"0-{version}", fields=fields, status=DRAFT), version
     return schema, kind.VERSION

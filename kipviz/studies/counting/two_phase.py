@@ -78,7 +78,7 @@ STUDIES: tuple[Study, ...] = (
             Rival(
                 "Kafka; the database prepares after Kafka's flush",
                 "kip-939",
-                "kip-939-small-votes-swapped",
+                "kip-939-small-swapped",
             ),
             *(
                 Rival(f"a session: {label}", "repaired", f"kip-1310-small-{name}")

@@ -190,7 +190,7 @@ CLAIMS: tuple[Claim, ...] = (
         "atomic",
         "",
         ("kip-1310", "repaired"),
-        "kip-1310-late-vote",
+        "kip-1310-late-acknowledgement",
     ),
     Claim(
         "A session commits every record that its producer accepted before the commit.",
@@ -219,7 +219,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "A transactional acknowledgement survives a change of the share-partition's leader.",
         "KIP-1289 corner cases 1 and 12",
-        "vote survives",
+        "transactional acknowledgements survive",
         "move_leader=1",
     ),
     Claim(

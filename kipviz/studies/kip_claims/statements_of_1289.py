@@ -417,14 +417,14 @@ STATEMENTS = (
     by_search(
         TESTS,
         "Chaos tests: brokers crash around PREPARE_COMMIT, and the protocol is durable.",
-        "vote survives",
+        "transactional acknowledgements survive",
         WRITTEN,
         faults="move_leader=1",
     ),
     by_search(
         LATER,
         "A durable TX_PENDING survives a broker's crash.",
-        "vote survives",
+        "transactional acknowledgements survive",
         "repaired",
         faults="move_leader=1",
     ),

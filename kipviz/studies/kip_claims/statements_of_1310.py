@@ -152,7 +152,7 @@ STATEMENTS = (
         "A share consumer acknowledges within the session, and both commit atomically.",
         "atomic",
         PAGE,
-        "kip-1310-late-vote",
+        "kip-1310-late-acknowledgement",
     ),
     by_findings(SHARES, "acknowledgeTransactionally() takes offsets.", "1310-O", "1310-P"),
     by_nothing(SHAPE, "The two diagrams.", "the stored text has headings without the diagrams"),

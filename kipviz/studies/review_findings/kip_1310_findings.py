@@ -56,7 +56,7 @@ FINDINGS: tuple[Finding, ...] = (
         "The session does not know of an acknowledgement in flight. It commits, and the "
         "acknowledgement arrives with the epoch of a transaction that is over.",
         "kip-1310-unaware",
-        "kip-1310-late-vote",
+        "kip-1310-late-acknowledgement",
         property_name="atomic",
         played=True,
         against=ITSELF,

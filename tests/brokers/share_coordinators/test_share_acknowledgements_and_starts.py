@@ -95,13 +95,15 @@ def test_the_start_moves_over_what_is_done_where_its_own_record_is(records, star
 
 
 @pytest.mark.parametrize(
-    ("vote_form", "resolver", "elsewhere"),
+    ("acknowledgement_form", "resolver", "elsewhere"),
     [("", False, True), ("", True, True), ("state", False, False), ("state", True, True)],
 )
 def test_transactional_acknowledgements_that_are_batches_of_a_transaction_are_resolved_by_the_share_coordinator(
-    vote_form, resolver, elsewhere
+    acknowledgement_form, resolver, elsewhere
 ) -> None:
-    rules = SimpleNamespace(vote_form=lambda: vote_form, pending_resolver=lambda: resolver)
+    rules = SimpleNamespace(
+        acknowledgement_form=lambda: acknowledgement_form, pending_resolver=lambda: resolver
+    )
     on = SimpleNamespace(rules=rules)
     assert bool(share_partition.is_resolved_elsewhere(on)) is elsewhere  # type: ignore[arg-type]
 

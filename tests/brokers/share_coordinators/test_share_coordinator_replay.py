@@ -36,7 +36,7 @@ from tests.brokers.share_coordinators.test_share_coordinator import (
 )
 
 RULES = design("repaired").broker_rules()
-FORGETS = design("repaired+reset_while_pending=fences_the_vote").broker_rules()
+FORGETS = design("repaired+reset_while_pending=fences_the_acknowledgement").broker_rules()
 OTHER = KEY.replace("g1:", "g2:")
 AVL, ACK, ARCHIVING, ARCH = (
     RecordState.AVAILABLE,

@@ -226,7 +226,7 @@ def test_where_the_leader_alone_resolves_the_share_coordinator_completes_nothing
 
 
 def test_an_outcome_that_goes_through_the_merge_loses_against_delivery_state_5() -> None:
-    desk = initialised_desk(rules=f"{LATE}+outcome_join=joined_with_the_vote")
+    desk = initialised_desk(rules=f"{LATE}+outcome_join=joined_with_the_acknowledgement")
     write(desk, PENDING)
     mark(desk, committed=True)
     assert stored_batches(desk) == (PENDING,)
@@ -422,7 +422,7 @@ def store_acknowledgement(rules: str) -> SharePlace:
     return place
 
 
-DROPS = f"{LATE}+unanswered_vote=dropped_with_the_share_partition"
+DROPS = f"{LATE}+unanswered_acknowledgement=dropped_with_the_share_partition"
 
 
 def test_a_transactional_acknowledgement_for_which_the_state_has_no_batch_stays_pending_or_drops_the_share_partition() -> (
@@ -441,7 +441,7 @@ def test_a_transactional_acknowledgement_for_which_the_state_has_no_batch_stays_
 
 
 @pytest.mark.parametrize(
-    "rules", [LATE, f"{LATE}+unanswered_vote=dropped_with_the_share_partition"]
+    "rules", [LATE, f"{LATE}+unanswered_acknowledgement=dropped_with_the_share_partition"]
 )
 def test_a_state_of_a_newer_epoch_drops_the_share_partition_whatever_it_says(rules: str) -> None:
     """What the draft does when its read fails is not stored: as for every other FENCED_STATE_EPOCH."""

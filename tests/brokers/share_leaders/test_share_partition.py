@@ -96,7 +96,7 @@ def outcome(
 ) -> dict[int, InFlight] | None:
     """What the records are after the share coordinator said what is durable; None if its state is another one."""
     rules = ON.rules.but(
-        refresh_match=lambda noted: noted in matches, unanswered_vote=lambda: stays
+        refresh_match=lambda noted: noted in matches, unanswered_acknowledgement=lambda: stays
     )
     answer = ReadStateResult(Errors.NONE, KEY, 3, reads, batches, pending)
     done = share_loading.refresh_state(share(records, start=start), answer, ON.but(rules=rules))

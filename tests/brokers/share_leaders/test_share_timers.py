@@ -78,7 +78,7 @@ def test_an_outcome_that_is_not_asked_for_has_a_reason() -> None:
         "broker 1 keeps transactional acknowledgements only in memory: there is nothing to look up"
     )
     assert why(staged_acks=lambda _: ()) == in_memory
-    here = why(vote_form=lambda: "state", pending_resolver=lambda: False)
+    here = why(acknowledgement_form=lambda: "state", pending_resolver=lambda: False)
     assert here == "broker 1 resolves the acknowledgements itself when a marker arrives"
     place.fetch("M1", 1)
     place.acknowledge("M1", batch_of(2, 2))

@@ -104,7 +104,9 @@ def test_a_transactional_acknowledgement_that_is_no_state_is_kept_in_memory_and_
 ):
     place = SharePlace(last=2, rules="pull-request-22357").load()
     place.fetch("M1", 3)
-    place.rules = place.rules.but(vote_form=lambda: "", staged_acks=lambda batches: batches)
+    place.rules = place.rules.but(
+        acknowledgement_form=lambda: "", staged_acks=lambda batches: batches
+    )
     done = share_staging_steps.stage_records(place.role, place.share, ASKS, TO, place.on)
     assert [error_of_response(reply.message) for reply in done.replies] == [Errors.NONE]
     assert not [r for r in done.requests if isinstance(r.message, TxnWriteShareGroupState)]

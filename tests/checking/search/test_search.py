@@ -8,8 +8,10 @@ from pathlib import Path
 from signal import SIGINT
 from typing import Any
 
+import msgspec
 import pytest
 
+from kipviz.checking.judging.verdicts import property_named
 from kipviz.checking.search import explore as searching
 from kipviz.checking.search import memory, saved_search
 from kipviz.checking.search.explore import DigestsCollide, Search, explore
@@ -19,7 +21,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
-from kipviz.properties.verdict import BROKEN, HOLDS, Finding
+from kipviz.properties.verdict import BROKEN, FORMER_NAMES, HOLDS, Finding
 from kipviz.scenarios.library import searched_scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.checking.counts import CALM, FINDING_D, FINDING_I, ONE_LOCK
@@ -94,6 +96,22 @@ def test_a_search_that_broke_at_its_start_can_be_read_again(tmp_path: Path) -> N
         saved_search.load(tmp_path / "search", model_of(CALM), (), (Never(),)).run(EVERYTHING)
         == found
     )
+
+
+def test_a_search_of_a_property_that_was_renamed_goes_on_from_its_file(tmp_path: Path) -> None:
+    (former, now), *_ = FORMER_NAMES.items()
+    asked = (property_named(former),)
+    assert asked[0].name == now
+    search = Search(model_of(CALM), asked)
+    found = search.run(EVERYTHING)
+    saved_search.save(search, tmp_path / "search")
+    kept = (tmp_path / "search").read_bytes()
+    fields = msgspec.msgpack.decode(kept)
+    assert fields["properties"] == [now]
+    before = msgspec.msgpack.encode(fields | {"properties": [former]})
+    (tmp_path / "search").write_bytes(before)
+    again = saved_search.load(tmp_path / "search", model_of(CALM), (), asked)
+    assert again.run(EVERYTHING) == found
 
 
 def test_the_same_search_is_the_same_file(tmp_path: Path) -> None:

@@ -23,7 +23,12 @@ ENDS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
     "kip-1289-draft-late-stage": (
         ("draft-late", "ACQUIRED TX_PENDING", 0, "no stuck transactions or records"),
         ("repaired", "ACQUIRED TX_PENDING AVAILABLE", 0, ""),
-        ("draft-late+vote_form=batch_of_the_transaction", "ACQUIRED TX_PENDING AVAILABLE", 0, ""),
+        (
+            "draft-late+acknowledgement_form=batch_of_the_transaction",
+            "ACQUIRED TX_PENDING AVAILABLE",
+            0,
+            "",
+        ),
     ),
     "kip-1289-draft-epoch": (
         ("draft-middle", "ACQUIRED TX_PENDING", 1, "no stuck transactions or records"),

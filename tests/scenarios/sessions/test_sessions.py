@@ -35,7 +35,7 @@ LEFT_OPEN = [
         "silent-loss",
         "unsent-batch",
         "next-epoch",
-        "late-vote",
+        "late-acknowledgement",
         "live-writer",
         "heartbeat",
     )
@@ -200,7 +200,7 @@ OPEN = {
     "kip-1310-silent-loss": (BROKEN, BROKEN, HOLDS),
     "kip-1310-unsent-batch": (BROKEN, BROKEN, HOLDS),
     "kip-1310-next-epoch": (BROKEN, HOLDS, HOLDS, HOLDS),
-    "kip-1310-late-vote": (BROKEN, BROKEN, HOLDS),
+    "kip-1310-late-acknowledgement": (BROKEN, BROKEN, HOLDS),
     "kip-1310-live-writer": (HOLDS, HOLDS),
     "kip-1310-heartbeat": (HOLDS, HOLDS),
 }
@@ -245,9 +245,13 @@ def test_an_unsent_batch_starts_a_transaction_that_nobody_began() -> None:
 
 
 def test_a_late_transactional_acknowledgement_is_refused_with_the_epoch_that_is_over() -> None:
-    (acknowledgement,) = answers("kip-1310-late-vote", "kip-1310", TxnShareAcknowledgeResponse)
+    (acknowledgement,) = answers(
+        "kip-1310-late-acknowledgement", "kip-1310", TxnShareAcknowledgeResponse
+    )
     assert acknowledgement.responses[0].error is not Errors.NONE
-    (acknowledgement,) = answers("kip-1310-late-vote", "repaired", TxnShareAcknowledgeResponse)
+    (acknowledgement,) = answers(
+        "kip-1310-late-acknowledgement", "repaired", TxnShareAcknowledgeResponse
+    )
     assert acknowledgement.responses[0].error is Errors.NONE
 
 

@@ -15,7 +15,7 @@ from kipviz.messages.apis.shards import Shard
 from kipviz.messages.apis.shares.staged_state import OF_DRAFTS
 from kipviz.messages.apis.shares.state_batches import (
     GROUP_ID,
-    PENDING_VOTES,
+    PENDING_ACKNOWLEDGEMENTS,
     STATE_BATCHES,
     decode_keyed,
     decode_states,
@@ -101,7 +101,7 @@ READ_SHARE_GROUP_STATE_RESPONSE = Schema(
         Field("StateEpoch", "int32"),
         Field("StartOffset", "int64"),
         STATE_BATCHES,
-        PENDING_VOTES,
+        PENDING_ACKNOWLEDGEMENTS,
     ),
 )
 

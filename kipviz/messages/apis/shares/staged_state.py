@@ -14,7 +14,7 @@ from kipviz.messages.apis.shards import Shard
 from kipviz.messages.apis.shares.state_batches import (
     GROUP_ID,
     INFERRED,
-    PENDING_VOTES,
+    PENDING_ACKNOWLEDGEMENTS,
     STAGED_BATCH,
     STATE_BATCHES,
     decode_staged,
@@ -78,7 +78,7 @@ TELL_SHARE_GROUP_STATE_REQUEST = Schema(
             Field("StateEpoch", "int32"),
             Field("StartOffset", "int64"),
             STATE_BATCHES,
-            PENDING_VOTES,
+            PENDING_ACKNOWLEDGEMENTS,
         ),
     ),
     status=INFERRED,
@@ -109,7 +109,7 @@ def _decode_tell(fields: Struct, _: Incoming) -> tuple[model.TellShareGroupState
                 model.PendingBatch(
                     acknowledgement["ProducerId"], acknowledgement["ProducerEpoch"], staged
                 )
-                for acknowledgement in part.get("PendingVotes", ())
+                for acknowledgement in part.get("PendingAcknowledgements", ())
                 for staged in decode_staged(acknowledgement["StagedBatches"])
             ),
         )

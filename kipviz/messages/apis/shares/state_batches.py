@@ -37,9 +37,9 @@ STATE_BATCHES = Field(
         Field("StagedDeliveryState", "int8", tag=3, tagged="0+", default="-1", status=DRAFT),
     ),
 )
-PENDING_VOTES = Field(
-    "PendingVotes",
-    "[]PendingVote",
+PENDING_ACKNOWLEDGEMENTS = Field(
+    "PendingAcknowledgements",
+    "[]PendingAcknowledgement",
     tag=0,
     tagged="0+",
     status=INFERRED,
@@ -155,7 +155,7 @@ def encode_state(m: model.ReadStateResult | model.TellShareGroupState) -> Struct
         "StateEpoch": m.state_epoch,
         "StartOffset": m.start_offset,
         "StateBatches": encode_states(m.batches),
-        **({"PendingVotes": pending} if pending else {}),
+        **({"PendingAcknowledgements": pending} if pending else {}),
     }
 
 
