@@ -6,13 +6,14 @@ import pytest
 from playwright.sync_api import expect
 
 from kipviz.checking.single_run import runs
+from kipviz.widgets.comparing.compare import Compare
 from kipviz.widgets.stepping.lines import Lab
 
 pytestmark = pytest.mark.browser
 
 CUT = """() => {
   const edge = document.querySelector('.kv').getBoundingClientRect().right;
-  return [...document.querySelectorAll('.kv-header > *, .kv-header .kv-chip')].filter(part => {
+  return [...document.querySelectorAll('.kv-header:not(.kv-comparison *) > *, .kv-header .kv-chip, .kv-side-head .kv-chip')].filter(part => {
     const cut = part.scrollWidth > part.clientWidth + 1 || part.scrollHeight > part.clientHeight + 1;
     return part.checkVisibility() && (cut || part.getBoundingClientRect().right > edge);
   }).map(part => part.textContent);
@@ -30,6 +31,16 @@ def searched():
 def test_the_chip_and_all_beside_it_are_whole(show, searched, width, height):
     page = show(searched, width=width, height=height, step=len(searched["steps"]) - 1)
     expect(page.get_by_role("button", name="small cluster")).to_be_visible()
+    assert page.evaluate(CUT) == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (833, 800), (640, 400)])
+def test_both_sides_of_a_comparison_have_the_chip_and_all_beside_it_whole(
+    show, searched, width, height
+):
+    other = Lab(runs.play_searched("kip-1289-group-commit", "repaired")).payload
+    page = show(Compare(searched, other).payload, width=width, height=height, step=20)
+    expect(page.locator(".kv-side .kv-small:visible")).to_have_count(2)
     assert page.evaluate(CUT) == []
 
 
