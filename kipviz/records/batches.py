@@ -73,8 +73,9 @@ class Batch(Value, frozen=True):
 def size_in_bytes(batch: Batch) -> int:
     """Return how many bytes a batch of a user's topic takes, without encoding it: a Fetch is limited by bytes.
 
-    A record that names its origin has a header for it. NOT MODELLED: compression. Source:
-    DefaultRecordBatch.RECORD_BATCH_OVERHEAD, DefaultRecord.sizeInBytes, EndTransactionMarker.
+    A record that names its origin has a header for it. NOT MODELLED: compression, the headers of a record in a
+    dead-letter queue, and what a real client sent besides a value. Source: DefaultRecordBatch.RECORD_BATCH_OVERHEAD,
+    DefaultRecord.sizeInBytes, EndTransactionMarker.
     """
     if batch.control:
         return CONTROL_BATCH_SIZE

@@ -23,6 +23,22 @@ def test_a_batch_has_the_bytes_that_the_codec_writes(records):
     assert size_in_bytes(batch) == len(written.data)
 
 
+@pytest.mark.parametrize(
+    "records",
+    [
+        (DataRecord("x" * 63), DataRecord("x" * 64)),
+        (DataRecord("é" * 31), DataRecord("é" * 32)),
+        (DataRecord("a lone surrogate \ud800"),),
+        (DataRecord("", "src-0@" + "1" * 58),),
+        tuple(DataRecord("a", create_time_ms=at) for at in (100, 163, 164, 36, 35, 100)),
+    ],
+)
+def test_a_number_takes_another_byte_where_the_codec_writes_one(records):
+    """Source: ByteUtils.writeVarint: one byte has -64 to 63."""
+    written = encode_batch(tuple(enumerate(records, 7)))
+    assert size_in_bytes(Batch(7, records)) == len(written.data)
+
+
 @pytest.mark.parametrize("control", ["COMMIT", "ABORT"])
 def test_a_marker_has_78_bytes(control):
     """Source: recorded segments of Kafka 4.4.0."""
