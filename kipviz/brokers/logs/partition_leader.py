@@ -333,7 +333,8 @@ def _serve(me: PartitionLeader, on: Context) -> Effects[PartitionLeader]:
     for fetch in me.parked:
         read = _read(me, fetch.request, on)
         waits = fetch.request.max_wait_ms and not read.records
-        if not waits or read.next_offset < _end_for(fetch.request, on.log(me.shard)):
+        (wanted,), end = fetch.request.partitions, _end_for(fetch.request, on.log(me.shard))
+        if not waits or wanted.fetch_offset < read.next_offset < end:
             replies.append(Reply(fetch.reply_to, FetchResponse((read,))))
         else:
             parked.append(fetch)

@@ -84,7 +84,7 @@ def _delegate(me: C) -> ConsumerDelegate[C]:
 
 
 def poll(me: C) -> C:
-    """Join if necessary, and ask for records. Blocks."""
+    """Join if necessary, and return what is already fetched, or ask for records. Blocks."""
     return _delegate(me).poll(me)
 
 

@@ -334,6 +334,14 @@ def test_a_fetch_that_only_hidden_batches_fill_is_answered_because_there_are_mor
     assert (beyond.records, beyond.next_offset) == ((), 3)
 
 
+def test_a_fetch_that_waits_goes_on_waiting_when_what_it_would_read_is_deleted(desk):
+    desk.logs[HERE] = plain_log(3)
+    assert fetch(desk, offset=3) is None
+    desk.logs[HERE] = delete_records(plain_log(5), 5)
+    assert pl.on_replicated(desk.role, desk.on).replies == ()
+    assert len(desk.role.parked) == 1
+
+
 def test_everybody_who_waits_is_told_when_another_broker_leads(desk):
     desk.instant = False
     produce(desk, source="verifying")
