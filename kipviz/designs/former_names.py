@@ -20,9 +20,9 @@ FORMER_OPTIONS = {
 
 def current_slot(name: str) -> str:
     """Return the present name of a slot; any other name stays as it is."""
-    return next((now for former, now in FORMER_SLOTS.items() if former == name), name)
+    return FORMER_SLOTS.get(name, name)
 
 
 def current_option(name: str) -> str:
     """Return the present name of an option; any other name stays as it is."""
-    return next((now for former, now in FORMER_OPTIONS.items() if former == name), name)
+    return FORMER_OPTIONS.get(name, name)
