@@ -207,7 +207,7 @@ class Cluster:
             raise ValueError(unknown("partition", partition, names, "Cluster.world.logs"))
         committed = isolation == "read_committed"
         found: list[FetchedRecord] = []
-        end = log.last_stable_offset if committed else log.high_watermark
+        end = log.readable_up_to(committed=committed)
         for batch in partition_log.read(log, log.start_offset, end):
             if batch.control or (committed and partition_log.is_aborted(log, batch)):
                 continue

@@ -79,10 +79,11 @@ def size_in_bytes(batch: Batch) -> int:
     """
     if batch.control:
         return CONTROL_BATCH_SIZE
-    size, base_ms = RECORD_BATCH_OVERHEAD, None
+    size, base_ms = RECORD_BATCH_OVERHEAD, 0
     for delta, record in enumerate(batch.records):
         assert isinstance(record, DataRecord)
-        base_ms = record.create_time_ms if base_ms is None else base_ms
+        if not delta:
+            base_ms = record.create_time_ms
         inner = _FIXED + _size_of_text(record.value)
         inner += _size_of_varint(record.create_time_ms - base_ms) + _size_of_varint(delta)
         if record.origin:

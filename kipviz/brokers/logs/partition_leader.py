@@ -266,7 +266,7 @@ def _offset_for(
     log: logs.PartitionLog, asked: ListOffsetsPartition, *, committed: bool
 ) -> tuple[int, int] | None:
     """Return the offset that a request asks for, and the timestamp of its record if it was found by that."""
-    end = log.last_stable_offset if committed else log.high_watermark
+    end = log.readable_up_to(committed=committed)
     if asked.timestamp == LATEST_TIMESTAMP:
         return end, NO_TIMESTAMP
     if asked.timestamp in (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP):
@@ -333,7 +333,8 @@ def _serve(me: PartitionLeader, on: Context) -> Effects[PartitionLeader]:
     for fetch in me.parked:
         read = _read(me, fetch.request, on)
         waits = fetch.request.max_wait_ms and not read.records
-        (wanted,), end = fetch.request.partitions, _end_for(fetch.request, on.log(me.shard))
+        (wanted,) = fetch.request.partitions
+        end = on.log(me.shard).readable_up_to(committed=fetch.request.read_committed)
         if not waits or wanted.fetch_offset < read.next_offset < end:
             replies.append(Reply(fetch.reply_to, FetchResponse((read,))))
         else:
@@ -348,7 +349,7 @@ def _read(me: PartitionLeader, request: Fetch, on: Context) -> PartitionData:
     Source: UnifiedLog.read, LogSegment.read (minOneMessage).
     """
     log = on.log(me.shard)
-    up_to = _end_for(request, log)
+    up_to = log.readable_up_to(committed=request.read_committed)
     records: list[FetchedRecord] = []
     (wanted,) = request.partitions
     position = wanted.fetch_offset
@@ -364,11 +365,6 @@ def _read(me: PartitionLeader, request: Fetch, on: Context) -> PartitionData:
                 records.append(FetchedRecord(me.shard, offset, record.value))
             position = offset + 1
     return PartitionData(me.shard, Errors.NONE, tuple(records), position)
-
-
-def _end_for(request: Fetch, log: logs.PartitionLog) -> int:
-    """Return the offset up to which a consumer with the isolation level of the request may read."""
-    return log.last_stable_offset if request.read_committed else log.high_watermark
 
 
 def _within(most: int, batches: tuple[Batch, ...]) -> Iterator[Batch]:

@@ -115,6 +115,10 @@ class PartitionLog(Part, frozen=True, cache_hash=True):
             return self.high_watermark
         return min(max(unstable, self.start_offset), self.high_watermark)
 
+    def readable_up_to(self, *, committed: bool) -> int:
+        """Return the offset below which consumers read: the LSO under read_committed, or the high watermark."""
+        return self.last_stable_offset if committed else self.high_watermark
+
 
 def has_ongoing_transaction(log: PartitionLog, producer_id: int, epoch: int) -> bool:
     """Return whether the log has data of this producer id and epoch without a marker after it.

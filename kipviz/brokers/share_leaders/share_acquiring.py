@@ -164,7 +164,7 @@ def catch_records(me: SharePartition, request: ShareFetch, on: Context) -> Catch
     """
     log = on.log(me.partition)
     committed = on.image.group_config(me.group_id).isolation_level == READ_COMMITTED
-    up_to = log.last_stable_offset if committed else log.high_watermark
+    up_to = log.readable_up_to(committed=committed)
     first = next_fetch_offset(me)
     most, end = _room(me, request.max_records, first, up_to, on)
     bounds = Catch(first, up_to, most)

@@ -44,8 +44,9 @@ def property_named(name: str) -> Property:
     Raises:
         UnknownProperty: if there is none; the message lists the known properties.
     """
+    now = FORMER_NAMES.get(name, name)
     for known in (*EVERY_PROPERTY, *ASKED_BY_NAME):
-        if known.name == FORMER_NAMES.get(name, name):
+        if known.name == now:
             return known
     allowed = ", ".join(prop.name for prop in (*EVERY_PROPERTY, *ASKED_BY_NAME))
     raise UnknownProperty(f"there is no property {name!r}; the properties are {allowed}")

@@ -37,6 +37,10 @@ class CompletedFetch(Value, frozen=True):
     next_fetch_offset: int
     data: PartitionData
 
+    def continues(self, subscription: SubscriptionState) -> bool:
+        """Return whether it goes on at the position of its partition; otherwise it is stale, and is dropped."""
+        return subscription.positions.get(self.data.partition) == self.next_fetch_offset
+
 
 class Fetcher(Value, frozen=True):
     """The fetches of a consumer (FetchRequestManager, Fetcher): a poll() returns at most `max_records`.
@@ -60,9 +64,9 @@ class Fetcher(Value, frozen=True):
 
         Every partition may be fetched again. Source: FetchBuffer.retainAll, FetchCollector.initialize.
         """
-        where = {p: subscription.positions.get(p) for p in subscription.fetchable}
+        fetchable = subscription.fetchable
         kept = tuple(
-            f for f in self.completed if where.get(f.data.partition) == f.next_fetch_offset
+            f for f in self.completed if f.data.partition in fetchable and f.continues(subscription)
         )
         return Fetcher(self.max_records, self.read_uncommitted, kept)
 

@@ -286,17 +286,15 @@ def collect(me: C) -> C:
 
 def _throws(me: RegularConsumer, fetched: CompletedFetch) -> bool:
     """Return whether poll() throws the error of a partition. Source: FetchCollector.handleInitializeErrors."""
-    mine, part = me.subscription, fetched.data
-    if mine.positions.get(part.partition) != fetched.next_fetch_offset:
-        return False
-    lost = part.error is Errors.OFFSET_OUT_OF_RANGE and mine.auto_offset_reset == NONE
-    return lost or part.error in NOT_ALLOWED
+    error, resets = fetched.data.error, me.subscription.auto_offset_reset != NONE
+    throws = error in NOT_ALLOWED or (error is Errors.OFFSET_OUT_OF_RANGE and not resets)
+    return throws and fetched.continues(me.subscription)
 
 
 def _return_from(me: C, fetched: CompletedFetch, room: int) -> C:
     """Return records of one partition from poll(), or act on its error. What is left comes first in the next poll()."""
     mine, part = me.subscription, fetched.data
-    if mine.positions.get(part.partition) != fetched.next_fetch_offset:
+    if not fetched.continues(mine):
         return me
     if part.error is not Errors.NONE:
         return _on_fetch_error(me, part, fetched.next_fetch_offset)
@@ -321,8 +319,7 @@ def _on_fetch_error(me: C, part: PartitionData, position: int) -> C:
 def timers(me: RegularConsumer) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set, besides the heartbeat."""
     mine, resting = me.subscription, me.fetcher.resting
-    idle = set(mine.fetchable) <= {*resting, *mine.unfound}
-    rests = bool(me.polling and resting and idle)
+    rests = bool(me.polling and resting) and set(mine.fetchable) <= {*resting, *mine.unfound}
     looks = any(mine.positions.get(partition) == ASKED for partition in mine.unfound)
     found = ((RetryBackOff(), me.backing_off), (FetchWait(), rests), (ResetWait(), looks))
     return tuple(timer for timer, is_set in found if is_set)

@@ -192,7 +192,7 @@ def answers(log: PartitionLog, read: FetchedPartition, *, indexed: bool) -> Iter
     if not log.start_offset <= reading.offset <= log.end_offset:
         yield _make_saying("OFFSET_OUT_OF_RANGE", -1, -1, -1)
         return
-    bound = log.last_stable_offset if reading.committed else log.high_watermark
+    bound = log.readable_up_to(committed=reading.committed)
     found = reading.offset < bound
     marks = (log.high_watermark, log.last_stable_offset, log.start_offset)
     if not found and (reading.high_watermark, reading.log_start) == (marks[0], marks[2]):

@@ -260,7 +260,7 @@ def readable(
         committed: whether it reads below the last stable offset only.
         last: the last offset to return; up to the end if left out.
     """
-    end = log.last_stable_offset if committed else log.high_watermark
+    end = log.readable_up_to(committed=committed)
     if last is not None:
         end = min(end, last + 1)
     found: list[bytes] = []
